@@ -9,7 +9,7 @@
 namespace foretoken::train {
 
 // Makes a batch of packed sequences, each padded to `length` with positions of weight 0. `number`:
-// the index in the run of the first sequence.
+// the index of the first of them among all sequences of the run.
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
                 uint64_t number, torch::Device device);
 

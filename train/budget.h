@@ -14,15 +14,15 @@ namespace foretoken::train {
 // measuring its acceptance.
 double SecondsAfterTraining(const Recipe& recipe);
 
-// Returns the run's progress (0 .. 1, or more once it is over), with or without a budget.
+// Returns the run's progress, with or without a budget: 0 .. 1, or more once the schedule is over.
 double ProgressOf(const Recipe& recipe, const RunState& state);
 // Returns the learning rate of the next step.
 double NextRate(const Recipe& recipe, const RunState& state);
 // Whether the held-out data are to be evaluated after the last finished step.
 bool EvaluationDue(const Recipe& recipe, const RunState& state);
 
-// Makes or updates the plan after a step and its evaluation. The first plan limits the held-out
-// batches, of which there are `eval_batches` (1 or more), to those that fit the budget. Returns
+// Makes or updates the plan after a step and its evaluation. `eval_batches` (1 or more): the number
+// of held-out batches. The first plan reduces it to as many as the budget has time for. Returns
 // true if this call made the first plan. REQUIRES: recipe.budget > 0.
 bool PlanForBudget(const Recipe& recipe, int64_t eval_batches, RunState& state);
 

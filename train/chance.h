@@ -1,5 +1,5 @@
-// Random draws addressed by a key instead of a generator's state: they are repeated by a resumed
-// run and do not depend on workers or threads.
+// Random draws addressed by a key. They need no generator state, so a resumed run repeats them, and
+// they depend neither on workers nor on threads.
 #pragma once
 
 #include <torch/types.h>

@@ -1,4 +1,4 @@
-// Test vocabularies and chat templates in the manner of other model families.
+// Vocabularies and chat templates for tests, modelled on those of other model families.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +20,7 @@ inline std::string TemplateNamed(const std::string& name) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// A SentencePiece vocabulary as in Llama 2 and Mistral: <unk> <s> </s>, the bytes, scored pieces.
+// A SentencePiece vocabulary like that of Llama 2: <unk> <s> </s>, the bytes, scored pieces.
 inline TokenizerData PieceVocabulary() {
   TokenizerData data;
   data.kind = TokenizerKind::kSentencePiece;

@@ -13,8 +13,8 @@
 namespace foretoken::train {
 
 // Writes a checkpoint. With weight averaging, the averages are stored under the weights' names,
-// which exports read, and the live weights beside them (kLiveWeight). Errors: the system's; a value
-// that is not finite. On an error the previous checkpoint stays.
+// because exports read those; the live weights have the prefix kLiveWeight. Errors: errors of the
+// file system; a value that is not finite. On an error the previous checkpoint stays.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 
@@ -26,11 +26,10 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
 // Maps the published name of a weight to its name in a draft file.
 using NameInDraft = std::string (*)(std::string_view published);
 
-// Initialises the weights from `from`: a run's directory, a published file with the same tensor
-// names
-// (.safetensors, or torch.save's), or a draft file (.gguf), which is dequantised and whose tensors
-// `name_in_draft` maps. Errors: those of LoadCheckpoint; values that are not floats; a draft file
-// if `name_in_draft` is null.
+// Initialises the weights from `from`. It is a run's directory, a file with the published tensor
+// names (.safetensors, or a file that torch.save wrote), or a draft file (.gguf). A draft file's
+// tensors are dequantised and matched by `name_in_draft`. Errors: those of LoadCheckpoint; values
+// that are not floats; a draft file if `name_in_draft` is null.
 Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights);
 
 }  // namespace foretoken::train

@@ -1,5 +1,5 @@
-// The checkpoint file, without libtorch: safetensors with weights, optimiser moments and the state
-// of the run.
+// The checkpoint file: safetensors with weights, optimiser moments and the state of the run. This
+// part of the trainer does not use libtorch.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,11 @@ struct RunState {
   int64_t tokens = 0;     // tokens with a loss, so far
   double seconds = 0.0;   // training time, without interruptions
   double heldout = 0.0;   // last held-out loss; 0: none yet
-  // Teacher-forced acceptance of a draft, measured with that loss: for each step, the share of
-  // correct tokens among the drafts that reached it. Empty: none yet, or not a draft.
+  // Teacher-forced acceptance of a draft, measured together with `heldout`: for each draft step,
+  // the share of correct tokens among the drafts that reached it. Empty: not measured yet, or the
+  // model is not a draft.
   std::vector<double> alpha = {};
-  // Of a run with a budget: total seconds of evaluations, and seconds of one (0: unknown).
+  // For a run with a budget: seconds of all evaluations so far, and of one evaluation (0: unknown).
   double evaluating = 0.0, evaluation = 0.0;
   BudgetPlan plan = {};
 };
@@ -53,8 +54,8 @@ using TensorRecord = SafetensorsTensor;  // of "F32", "BF16" or "U8"
 // it. The header's metadata contain a checksum of the whole file.
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors);
 
-// Verifies the checksum of WriteSafetensors. Errors: altered bytes. Files without a checksum (of
-// older versions or other programs) pass.
+// Verifies the checksum that WriteSafetensors stored. Errors: bytes that do not match it. Files
+// without a checksum (of older versions or other programs) pass.
 Status CheckSafetensors(const std::string& path);
 
 // The tensor that holds `info` in the file.

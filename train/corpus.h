@@ -32,15 +32,16 @@ struct PreparedData {
 // Files of the output directory that a checkpoint there depends on.
 struct KeptData {
   bool tokenizer = false;  // use the stored tokenizer, which the weights were trained with
-  bool corpus = false;     // a stored corpus of other data or settings is an error, not replaced
+  bool corpus = false;     // report a stored corpus of other data or settings; do not replace it
 };
 
 // Reads the recipe's data (relative patterns are under `base`), trains the tokenizer unless it is
-// given or kept, and encodes all documents (document_encoder.h). Takes both from `directory`
-// instead if they were made there from the same contents and settings. Documents are held out by
+// `given` or kept, and encodes all documents (document_encoder.h). If `directory` holds a tokenizer
+// and a corpus of the same contents and settings, uses those instead. Documents are held out by
 // their hash. Conversations that the tokenizer's chat template rejects are skipped and counted on
-// standard error; a damaged corpus file is reported there and replaced. Errors: data that cannot be
-// read; a syntax error in the template; no document left; see KeptData.
+// standard error; a damaged corpus file is reported on standard error and replaced. Errors: data
+// that cannot be read; a syntax error in the template; no document left; a corpus that must be kept
+// (KeptData) but has other contents.
 Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
                                  const std::string& directory, bool quiet,
                                  const TokenizerData* given, KeptData kept = {});

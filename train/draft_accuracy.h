@@ -10,8 +10,8 @@
 
 namespace foretoken::train {
 
-// Names of metrics on the data's text. Acceptance in the target's own answers is measured by `bench
-// spec` (own_answers.h).
+// Names of metrics that are measured on the data's text. Acceptance in the target's own answers is
+// measured by `bench spec` instead (own_answers.h).
 inline constexpr char kForcedAlpha[] = "teacher_forced_alpha_";
 inline constexpr char kForcedTau[] = "teacher_forced_tau";
 
@@ -21,24 +21,25 @@ inline constexpr int64_t kLikeliest = 5;
 torch::Tensor Likeliest(const torch::Tensor& features, const torch::Tensor& head);
 // Returns the rows of a batch whose tokens DraftAccuracy reads: int64.
 torch::Tensor JudgedRows(const Batch& batch);
-// Scatters `tokens` [rows.size, kLikeliest] to the rows `rows` of [count, kLikeliest]; other rows
-// are -1.
+// Returns [count, kLikeliest] with `tokens` [rows.size(0), kLikeliest] in the rows `rows` and -1 in
+// the others.
 torch::Tensor AtRows(const torch::Tensor& tokens, const torch::Tensor& rows, int64_t count);
 
 // Accumulates two measures of a draft's steps.
 // L-5, teacher-forced acceptance: drafts start at every prefix whose next token is the target's
-// argmax. Step k is correct if its token is the target's argmax; a draft ends at the first miss, or
-// where the text departs from the target's argmax.
-// L-6, head accuracy: given the text before it, whether the text's token is among the top-1 and
-// top-kLikeliest of step k; over all tokens with a loss.
+// argmax. Step k is correct if its token is the target's argmax. A draft ends at its first
+// incorrect step, or where the text departs from the target's argmax.
+// L-6, head accuracy: of all tokens with a loss, the share that is the most likely one of step k,
+// and the share that is among its kLikeliest most likely ones, given the text before them.
 class DraftAccuracy {
  public:
   explicit DraftAccuracy(int64_t steps)
       : right_(steps), reached_(steps), first_(steps), among_(steps), asked_(steps) {}
 
-  // `said`: the target's top tokens by row; row r predicts token r + 1. guesses[k]: those of step k
-  // + 1 by row; row r, whose pair ends with token r + 1, predicts token r + 2. Both as returned by
-  // Likeliest; rows outside JudgedRows may have any values.
+  // `said` [rows, kLikeliest]: the target's top tokens; row r predicts token r + 1. guesses[k], of
+  // equal shape: the draft's top tokens at step k + 1; row r has read a pair that ends with token r
+  // + 1, and predicts token r + 2. All come from Likeliest; rows outside JudgedRows may have any
+  // values.
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 

@@ -11,23 +11,24 @@
 namespace foretoken::train {
 
 struct DraftDefaults {
-  // Peak learning rate for targets up to 512 wide; inversely proportional to the width above that.
-  // 0: the method trains no draft.
+  // Peak learning rate for targets whose hidden size is at most 512; for larger ones it falls in
+  // inverse proportion to the hidden size. 0: the method trains no draft.
   double rate = 0.0;
   bool masks_user = true;                  // the loss covers answers only
   std::array<const char*, 2> shares = {};  // settings that share the target's parts, "name=value"
-  const char* drafter = nullptr;           // the drafter that loads its drafts; null: of its name
+  // The drafter that loads the method's drafts; null: the drafter with the method's name.
+  const char* drafter = nullptr;
 };
 
 // Sets every field and setting that is not in `named` to its default, and names the draft after its
-// target. A target or data that cannot be read is no error here; training reports it. `base`: as in
-// PrepareData.
+// target. Relative data patterns are under `base`. Does not report a target or data that cannot be
+// read; training does.
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                        const std::string& base, Recipe& recipe);
 
 // Restores, for a run that is resumed, the fields whose defaults depend on the machine:
 // `accumulate` (on the number of workers) and `dtype` (on the CPU's instructions), unless they are
-// in `named`. `run`: its directory; without a readable checkpoint there, nothing changes.
+// in `named`. `run`: its directory. If that has no readable checkpoint, nothing changes.
 void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
                          Recipe& recipe);
 

@@ -5,11 +5,12 @@
 
 namespace foretoken::train {
 
-// The attention of an alignment pass (H-25). Position p sees the base source's keys up to p - late,
-// then one key of each of `late` later sources: that of source i (from 0) at p - (late - 1 - i).
-// Neither reaches below first_key[p]. Late keys and values are [late][matrices][length][head_dim].
+// The attention of an alignment pass (H-25). The first source of keys is the base; `late` later
+// sources follow it. Position p attends to the base keys up to p - late, then to one key of each
+// later source: that of source i (from 0) at p - (late - 1 - i). Keys before first_key[p] are left
+// out. Late keys and values are [late][matrices][length][head_dim].
 //
-// Rows are [matrices][group][block] of query block `index`, as in train_kernels.h.
+// Query rows of query block `index` are [matrices][group][block], as in train_kernels.h.
 struct AlignedShape {
   AttentionShape attention;
   int64_t index;  // query block
@@ -20,7 +21,8 @@ struct AlignedShape {
 template <typename T>
 struct DraftKernels {
   // Softmax over base and late scores together. Base scores [rows][keys] become probabilities in
-  // place; late_probs [rows][late] is an output, from the scores of q with the late keys.
+  // place. The late scores are computed from q and the late keys; late_probs [rows][late] is an
+  // output.
   void (*aligned_softmax)(int64_t begin, int64_t end, const AlignedShape& s,
                           const int32_t* first_key, const T* q, const T* late_keys, T* scores,
                           float* late_probs);
@@ -33,7 +35,7 @@ struct DraftKernels {
                                    const T* probs, const float* late_probs, const T* late_values,
                                    const T* dcontext, T* dprobs, float* late_dscores);
   // dq += late_dscores * late keys; late_dk += late_dscores * q; late_dv += late_probs * dcontext.
-  // Ranges count pairs (matrix, position in the block); each pair writes late rows of its own.
+  // A range counts pairs (matrix, position in the block); no two pairs write to the same late row.
   void (*late_backward)(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
                         const T* late_keys, const T* dcontext, const float* late_probs,
                         const float* late_dscores, T* dq, float* late_dk, float* late_dv);
@@ -41,7 +43,7 @@ struct DraftKernels {
   // softmax(logits[row]). Ties go to the lowest index.
   void (*distillation_targets)(int64_t begin, int64_t end, int64_t vocab, float soft, float hard,
                                int64_t top, const T* logits, float* targets);
-  // loss[row] = -sum(targets * log softmax(logits)). Logits are replaced by scale * the gradient.
+  // loss[row] = -sum(targets * log softmax(logits)). Replaces logits by scale * their gradient.
   void (*soft_cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const float* targets,
                              float scale, T* logits, float* loss);
   // wide = x + bias in f32; narrow = the sum rounded to T.
@@ -54,7 +56,7 @@ struct DraftKernels {
   void (*gather_rows)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
                       const float* values, T* out);
   // loss[i] = mean SmoothL1 (beta 1) of guesses[rows[i]] - wanted[i]; gradient[rows[i]] = added[i]
-  // + factor * its gradient.
+  // + factor * the gradient of loss[i].
   void (*smooth_l1)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
                     const float* guesses, const T* wanted, const T* added, float factor,
                     float* gradient, float* loss);

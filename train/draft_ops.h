@@ -8,12 +8,12 @@
 
 namespace foretoken::train {
 
-// The attention of the last of `sources` alignment passes (HASS, H-25). `qkv`: the rows [q | k | v]
-// of all sources, concatenated: [sources * rows, width]. Source 0 is computed from the target's
-// features, source i from those of pass i; queries are the last source's. With late = sources - 1,
-// position p sees source 0 up to p - late, then source i at p - (late - i) for i = 1 .. late, and
-// nothing before first_key [batch, length]. One source: ordinary causal attention. Result: [rows,
-// heads * head_dim].
+// Returns the attention output of the last of `sources` alignment passes (HASS, H-25): [rows, heads
+// * head_dim]. `qkv`: the rows [q | k | v] of all sources, concatenated: [sources * rows, width].
+// Source 0 is computed from the target's features, source i from those that pass i predicted;
+// queries come from the last source. With late = sources - 1, position p attends to source 0 up to
+// p - late and, for i = 1 .. late, to source i at p - (late - i), but to nothing before first_key
+// [batch, length]. With one source this is ordinary causal attention.
 torch::Tensor AlignedAttention(const torch::Tensor& qkv, int64_t sources,
                                const AttentionShape& shape, const torch::Tensor& rope,
                                const torch::Tensor& first_key);
@@ -22,16 +22,16 @@ torch::Tensor PlainAlignedAttention(const torch::Tensor& qkv, int64_t sources,
                                     const AttentionShape& shape, const torch::Tensor& rope,
                                     const torch::Tensor& first_key);
 
-// The mask of both, for one sequence: [length, length] int64, the source from which query p (row)
-// reads key c (column), or -1 if it does not see the key.
+// Returns the mask of AlignedAttention for one sequence: [length, length] int64, the source from
+// which query p (row) takes key c (column), or -1 if it does not attend to the key.
 torch::Tensor AlignmentSources(int64_t sources, const torch::Tensor& first_key);
 
-// The targets of a draft's distribution: soft * p + hard * (p on its top `top` tokens, 0
-// elsewhere), with p = softmax(logits) by row. f32.
+// Returns the targets of a draft's distribution, f32: soft * p + hard * (p on its top `top` tokens,
+// 0 elsewhere), with p = softmax(logits) by row.
 torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, double hard,
                                   int64_t top);
-// Returns -sum(targets * log softmax(logits)) by row, f32. Logits are replaced by `scale` times
-// their gradient.
+// Returns -sum(targets * log softmax(logits)) by row, f32. Replaces logits by `scale` times their
+// gradient.
 torch::Tensor SoftCrossEntropy(torch::Tensor logits, const torch::Tensor& targets, double scale);
 
 // Returns `scale` times the sum over rows of KL(p || q), with q = softmax(x * table^T) and p =

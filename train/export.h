@@ -31,8 +31,8 @@ ModelConfig ConfigOf(const Recipe& recipe);
 Status CheckExportPath(const ExportRequest& request);
 
 // Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
-// tokenizer, chat template and a record of the training. Errors: no checkpoint or tokenizer there;
-// the system's.
+// tokenizer, chat template and a record of the training. Errors: a directory without a checkpoint
+// or tokenizer; errors of the file system.
 Status ExportGguf(const std::string& checkpoint, const std::string& path, FileType type);
 
 // Writes the checkpoint as a Hugging Face directory: config.json, generation_config.json,
@@ -41,7 +41,7 @@ Status ExportGguf(const std::string& checkpoint, const std::string& path, FileTy
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type);
 
-// Like CheckExportPath, but for a directory in the layout request.layout.
+// Checks like CheckExportPath that the export may write a directory in the layout request.layout.
 Status CheckServedPath(const ExportRequest& request);
 
 // Writes a drafter's checkpoint as a directory for another server (docs/serve_elsewhere.md).

@@ -1,4 +1,4 @@
-// A cache of rows computed by the frozen target, by pieces of documents, for later epochs.
+// A cache of the rows that the frozen target computes for pieces of documents, for later epochs.
 #pragma once
 
 #include <torch/types.h>
@@ -30,7 +30,7 @@ struct RowForm {
 // same bits.
 class FeatureCache {
  public:
-  // `report`: prints on destruction, on stderr, how many batches were served.
+  // `report`: whether the destructor prints on stderr how many batches were served.
   FeatureCache(std::unique_ptr<FeatureFile> file, bool report)
       : file_(std::move(file)), report_(report) {}
   FeatureCache(const FeatureCache&) = delete;

@@ -17,14 +17,15 @@ struct RecordedTau {
 };
 
 // Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
-// over the logarithm of the tokens, starting from 1. Nothing if the method has no recorded run.
+// over the logarithm of the tokens, starting from tau 1. Returns nothing if the method has no
+// recorded run.
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens);
 
-// The inverse of RecordedTauOf: tokens with a loss after which that run reached the teacher-forced
-// tau `tau`; nothing if it did not.
+// The inverse of RecordedTauOf: returns the tokens with a loss after which the recorded run reached
+// the teacher-forced tau `tau`, or nothing if it did not.
 std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau);
 
-// Returns the tokens with a loss in an epoch of the corpus.
+// Returns the number of tokens with a loss in an epoch of the corpus.
 double LearntInEpoch(const Recipe& recipe, const Corpus& corpus);
 
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on

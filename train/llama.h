@@ -41,12 +41,12 @@ struct AttentionParts {
 // `batch` packed sequences of `length` tokens.
 struct Batch {
   int64_t batch = 0, length = 0;
-  uint64_t number = 0;      // index in the run of its first sequence; addresses random draws
+  uint64_t number = 0;      // index of its first sequence in the run; addresses random draws
   torch::Tensor ids;        // [batch * length] int32
   torch::Tensor targets;    // [batch * length] int32: the next token
   torch::Tensor weights;    // [batch * length] f32: 0 where the target has no loss
   torch::Tensor first_key;  // [batch, length] int32: the first position of the document
-  // For drafters that learn from the target's features.
+  // These are for drafters that learn from the target's features.
   torch::Tensor inner;   // [batch * length] f32: 1 where the token itself has a loss and the next
                          // position belongs to the same document
   torch::Tensor extent;  // [batch * length] f32: positions of the document's piece, 0 in padding
@@ -59,8 +59,8 @@ struct Block {
   torch::Tensor qkv_bias, q_norm, k_norm;  // AttentionParts; f32
 };
 
-// Adds a layer's weights. `prefix` ends in a dot. `into_residual`: the initial deviation of the
-// matrices that write to the residual stream.
+// Adds a layer's weights. `prefix` ends in a dot. `into_residual`: the initial standard deviation
+// of the matrices that write to the residual stream.
 Block AddBlock(WeightSet& weights, const std::string& prefix, const LlamaShape& shape,
                bool has_input_norm, double into_residual);
 
@@ -72,14 +72,14 @@ struct Stream {
 // The feed-forward half of a layer.
 Stream FeedForward(const Block& block, const Stream& in, double eps, torch::ScalarType compute);
 
-// A hidden state by Hugging Face's index: 0: embeddings; i: after layer i; the last: after the
-// final norm.
+// A hidden state with Hugging Face's index: 0 is the embeddings, i the output of layer i, and the
+// last index the output of the final norm.
 struct HiddenState {
   int64_t index = 0;
   torch::Tensor value;  // [batch * length, hidden] f32
 };
 
-// The shape of attention for `batch` sequences of `length`.
+// Returns the shape of attention for `batch` sequences of `length` tokens.
 AttentionShape AttentionShapeOf(const LlamaShape& shape, int64_t batch, int64_t length);
 
 inline constexpr double kInitialDeviation = 0.02;
@@ -113,8 +113,8 @@ class Llama {
   const torch::Tensor& embedding() const { return embed_; }
   const Matrix& head() const { return *head_; }
 
-  // Returns hidden_states[N], the input of the LM head: [batch * length, hidden] in the compute
-  // type. Fills `tap` unless it is null.
+  // Returns hidden_states[layers], the input of the LM head: [batch * length, hidden] in the
+  // compute type. Fills `tap` unless it is null.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   // Returns the keys and values of `layers` (0-based, ascending) before rotation: for each, [batch
   // * length, 2 * kv_heads * head_dim], each row's keys followed by its values, in the compute
@@ -123,7 +123,7 @@ class Llama {
   // Returns `scale` times the sum of weighted token losses; differentiable while grad mode is on.
   torch::Tensor Loss(const Batch& batch, double scale);
   // Floating-point operations of the matrix products that Features, KeysValues and the LM head
-  // execute for `rows` tokens in sequences of `length` (attention by causal blocks).
+  // execute for `rows` tokens in sequences of `length`. Attention is counted in causal blocks.
   double ForwardFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const;
   double HeadFlops(int64_t rows) const;
@@ -143,8 +143,8 @@ class Llama {
   std::vector<Block> blocks_;
 };
 
-// Floating-point operations of one layer's forward pass over `rows` tokens: those of all its matrix
-// products, and those of attention only.
+// Floating-point operations of one layer's forward pass over `rows` tokens in sequences of
+// `length`: of all its matrix products, and of attention only.
 double BlockFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 double AttentionFlops(const LlamaShape& shape, int64_t rows, int64_t length);
 

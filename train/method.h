@@ -1,4 +1,5 @@
-// The methods of `foretoken train`: one line in methods.def and one folder each.
+// The methods of `foretoken train`. Each has a line in methods.def; a folder holds one or two of
+// them.
 #pragma once
 
 #include <torch/types.h>
@@ -28,8 +29,8 @@ struct TrainOptions {
   std::vector<std::string> changes;  // fields that may differ from the resumed run's record
   bool force = false;                // begin anew if `out` holds a run
   std::vector<std::string> command;  // the command line with which workers are started
-  int rank = 0;                      // among the workers of the run
-  bool profile = false;              // measure the matrix peak and report the fraction reached
+  int rank = 0;                      // of this process among the workers of the run
+  bool profile = false;              // report which share of the matrix peak is reached
   bool quiet = false;
   std::function<double()> clock;  // seconds; null: the system's clock
   // Set by Train:

@@ -44,7 +44,8 @@ void ForRows(int64_t rows, const Body& body) {
   at::parallel_for(0, rows, kRowGrain, body);
 }
 
-// sum[m, 0 .. keys) += part[m, keys] for every matrix m. `sum` is f32.
+// Adds part[m], of `keys` rows, to the first `keys` rows of sum[m] for every matrix m. `sum` is
+// f32.
 template <typename T>
 void AddKeys(const torch::Tensor& part, const torch::Tensor& sum) {
   const int64_t count = part.size(1) * part.size(2), stride = sum.size(1) * sum.size(2);

@@ -17,13 +17,13 @@
 
 namespace foretoken::train {
 
-// [2, length, rope_dim / 2] f32: cosines, then sines, of position * base^(-2i / rope_dim).
+// Returns [2, length, rope_dim / 2] f32: cosines, then sines, of position * base^(-2i / rope_dim).
 torch::Tensor RopeTable(int64_t length, int64_t rope_dim, double base);
-// The table of arbitrary frequencies [rope_dim / 2] f64, with all values times `magnitude`.
+// Returns the table of arbitrary frequencies [rope_dim / 2] f64, with all values times `magnitude`.
 torch::Tensor RopeTable(int64_t length, const torch::Tensor& frequencies, double magnitude);
 
-// x * [w0; w1; ...]^T, with gradients for x and for the matrix' masters ([out, in] each, at most
-// three). A frozen matrix gets no gradient.
+// Returns x * [w0; w1; ...]^T, with gradients for x and for the matrix's masters (at most three,
+// [out, in] each). A frozen matrix gets no gradient.
 torch::Tensor Linear(const torch::Tensor& x, const Matrix& matrix);
 
 struct NormResult {
@@ -34,29 +34,29 @@ struct NormResult {
 NormResult AddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
                       const torch::Tensor& weight, double eps, torch::ScalarType compute);
 
-// silu(gate) * up of rows [gate | up].
+// Returns silu(gate) * up of rows [gate | up].
 torch::Tensor SwiGlu(const torch::Tensor& gate_up);
 
-// Causal attention of rows [q | k | v] with RoPE. first_key[batch, length] (int32): the first
-// position that each query may see, the start of its document. Result: [rows, heads * head_dim].
+// Returns the causal attention of rows [q | k | v] with RoPE: [rows, heads * head_dim]. first_key
+// [batch, length] int32: the first position that each query attends to, the start of its document.
 torch::Tensor Attention(const torch::Tensor& qkv, const AttentionShape& shape,
                         const torch::Tensor& rope, const torch::Tensor& first_key);
 
-// Rows of `table` (f32 master).
+// Returns the rows `ids` of `table`, an f32 master.
 torch::Tensor Embed(const torch::Tensor& table, const torch::Tensor& ids);
 
 inline constexpr int64_t kLossChunk = 1024;  // rows of logits held at once
 
-// Replaces `logits`, of x's rows from `first` on, by the gradient of their losses times the scale
-// of the whole; returns the unscaled losses by row, f32.
+// Returns the unscaled losses of `logits` by row, f32, and replaces the logits by the gradient of
+// their losses times the `scale` of LossOfLogits. The logits are those of x's rows from `first` on.
 using LogitsLoss = std::function<torch::Tensor(torch::Tensor logits, int64_t first)>;
 // Returns `scale` times the sum of `loss` over the logits x * table^T. Holds logits of `chunk` rows
 // at a time and computes the gradient in the forward pass. A frozen table gets no gradient.
 torch::Tensor LossOfLogits(const torch::Tensor& x, const Matrix& table, const LogitsLoss& loss,
                            double scale, int64_t chunk);
 
-// LossOfLogits with the loss weights * -log softmax(logits)[targets]. targets int32, weights f32,
-// both [rows].
+// LossOfLogits with the loss weights * -log softmax(logits)[targets] in each row. targets [rows]
+// int32, weights [rows] f32.
 torch::Tensor LmLoss(const torch::Tensor& x, const Matrix& table, const torch::Tensor& targets,
                      const torch::Tensor& weights, double scale, int64_t chunk);
 

@@ -10,8 +10,8 @@ NormResult PlainAddRmsNorm(const torch::Tensor& h, const torch::Tensor& delta,
                            const torch::Tensor& weight, double eps, torch::ScalarType compute);
 // Reshapes rows [batch * length, n * head_dim] to [batch, n, length, head_dim].
 torch::Tensor PlainHeads(const torch::Tensor& rows, const AttentionShape& shape);
-// Rotates x[..., length, head_dim] by position, half-split layout: the leading dimensions, as many
-// as the table has angles for.
+// Rotates x[..., length, head_dim] by position in the half-split layout. Only the leading
+// dimensions for which the table has angles are rotated.
 torch::Tensor PlainRotated(const torch::Tensor& x, const torch::Tensor& rope);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,

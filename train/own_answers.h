@@ -20,37 +20,37 @@ std::string HeldOutQuestionsPath(const std::string& run);
 std::string MeasuredDraftPath(const std::string& run);
 std::string OwnAnswersPath(const std::string& run);
 
-// Writes the first question of each conversation, at most 200, evenly chosen; leaves no file if
-// there are none. Errors: the system's.
+// Writes the first questions of the conversations: of at most 200, evenly chosen. Leaves no file if
+// there are none. Errors: errors of the file system.
 Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run);
 
 struct OwnAnswers {
-  double tau = 0.0;  // tokens a cycle, bonus included: greedy, chains of five
+  double tau = 0.0;  // tokens a cycle, bonus included, of greedy chains of five
   int64_t questions = 0;
   std::vector<float> acceptance;  // as DraftInfo::acceptance
 };
 
-// Reads the measurement of checkpoint `info` of the run in directory `run`. Nothing if there is
-// none, if it belongs to another step or to a run with other settings (RunKey), or if the file is
-// damaged.
+// Reads the measurement of checkpoint `info` of the run in directory `run`. Returns nothing if
+// there is no measurement, if it belongs to another step or to a run with other settings (RunKey),
+// or if the file is damaged.
 std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run, const CheckpointInfo& info);
 Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run,
                        const CheckpointInfo& info);
 
 struct AnswerTrial {
   std::string run, target;
-  int64_t threads = 0;  // 0: one a core
-  int questions = 24;   // most questions, taken evenly
+  int64_t threads = 0;  // 0: one per core
+  int questions = 24;   // at most, taken evenly
 };
-// Estimates the number of questions (4 to 24) that a target of `target_bytes` answers in about
-// `seconds`, counting the run without drafts and the one with them.
+// Estimates how many questions (4 to 24) a target of `target_bytes` answers in about `seconds`, if
+// it answers each twice: without drafts and with them.
 int QuestionsFor(double seconds, uint64_t target_bytes);
 
 // The arguments of the command that measures a run's draft: "bench spec -m ...".
 std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::string& method,
                                       const std::string& json);
-// Runs TrialCommand with this process's program, foretoken, as a child process. `method`: that of
-// the draft file. Errors: the command fails; those of ReadMeasuredDraft.
+// Runs TrialCommand in a child process of the same executable, foretoken. `method`: that of the
+// draft file. Errors: the command fails; those of ReadMeasuredDraft.
 Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method);
 
 }  // namespace foretoken::train

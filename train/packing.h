@@ -1,5 +1,5 @@
-// Orders a corpus and packs its documents into sequences. A pure function of seed and counter,
-// without generator state, so a resumed run continues exactly.
+// Orders a corpus and packs its documents into sequences. The order is a pure function of seed and
+// counter, without generator state, so a resumed run continues exactly.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct Piece {
 using Sequence = std::vector<Piece>;  // pieces in order, at most `length` inputs in all
 
 // Packs documents best-fit, so that few are cut. A document longer than a sequence is cut into
-// pieces; a short remainder (kShortestPiece) is dropped, as are pieces without a token to learn.
+// pieces; a remainder shorter than kShortestPiece is dropped, and so is a piece without a token to
+// learn.
 class Packer {
  public:
   // Keeps a reference to `corpus`. weights[source]: as in DataSource. Holds one epoch at a time.

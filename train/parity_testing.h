@@ -50,7 +50,8 @@ inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
                           {static_cast<int64_t>(values.size()) / width, width});
 }
 
-// Expects that both forward passes give the same hidden states, at every tap of a random document.
+// Expects that training's and the engine's forward pass give equal hidden states, at every tap of a
+// random document.
 inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& backend,
                                    int64_t length) {
   const torch::NoGradGuard no_grad;
@@ -108,7 +109,7 @@ class ParityTest : public RunTest {
     model_ = *LoadModel(target_->file(), *backend_);
   }
 
-  // Calls check() once for each of OtherFamilies as the target.
+  // Calls check() once with each of OtherFamilies as the target.
   template <typename Check>
   void OnOtherFamilies(const Check& check) {
     for (const std::string& path : OtherFamilies()) {

@@ -16,20 +16,21 @@ struct ChimeraShape {
   bool shared_output = false;  // heads are scored by the target's LM head
 };
 
-// The encoder's results for each head. Row p of a head belongs to the draft whose last known
-// feature is that of p - 1 - head.
+// The encoder's results for each head. For head k, row p belongs to the draft whose last known
+// feature is that of position p - 1 - k.
 struct ChimeraContext {
   std::vector<torch::Tensor>
-      states;  // [heads] of [rows, hidden] f32: of the n-gram ending at a row
+      states;  // [heads] of [rows, hidden] f32: the state of the n-gram that ends at the row
   std::vector<torch::Tensor> attended;  // [heads] of [rows, heads * head_dim]
 };
 
-// Returns for each row the rows of the tokens of the n-gram that ends there: [rows, n] int64 (C-2).
-// Places before the document's beginning are filled with the row itself.
+// Returns for each row the rows of the n tokens that end there: [rows, n] int64 (C-2). Near a
+// document's beginning, the tokens that exist come first, and the remaining places repeat the row
+// itself.
 torch::Tensor NgramRows(const Batch& batch, int64_t n);
 // Returns the tokens at `ngram_rows`, int64, with the last guesses.size() tokens of each n-gram
-// replaced by the draft's own. guesses[i] [rows] int64: head i's prediction after each row. Rows
-// that no draft reaches keep the text's tokens.
+// replaced by the draft's guesses. guesses[i]: [rows] int64, the prediction of head i after each
+// row. Rows that no draft reaches keep the text's tokens.
 torch::Tensor SelfFedIds(const Batch& batch, const torch::Tensor& ngram_rows,
                          std::span<const torch::Tensor> guesses);
 
@@ -42,21 +43,21 @@ class ChimeraModule {
   WeightSet& weights() { return weights_; }
   int64_t heads() const { return shape_.heads; }
 
-  // Encodes a batch for all heads. `features` [rows, hidden]: the target's.
+  // Encodes a batch for all heads. `features` [rows, hidden]: those of the target.
   ChimeraContext Encode(const Batch& batch, const torch::Tensor& features);
-  // Encodes a batch where heads after the first read the draft's most likely tokens instead of the
-  // text's (C-4). Their inputs are detached, so the n-gram encoder is trained by the first head
-  // only.
+  // Encodes a batch in which every head after the first reads the draft's most likely tokens
+  // instead of the text's (C-4). The inputs of those heads are detached, so only the first head
+  // trains the n-gram encoder.
   ChimeraContext EncodeSelfFed(const Batch& batch, const torch::Tensor& features);
   // Returns the layer's output at `rows` (int64) for a head: [rows, hidden] f32.
   torch::Tensor Output(const ChimeraContext& context, int64_t head,
                        const torch::Tensor& rows) const;
-  // Returns the mean of (output - feature)^2 for head 0 over all tokens but the documents' first:
-  // the outputs should predict the target's features of the tokens.
+  // Returns the mean of (output - feature)^2 for head 0 over all tokens except the first of each
+  // document: outputs should predict the target's features of these tokens.
   torch::Tensor Distance(const Batch& batch, const ChimeraContext& context,
                          const torch::Tensor& features) const;
-  // Returns the input of scores(head), from the features [rows, hidden] of the tokens before the
-  // roots and the head's outputs.
+  // Returns the input of scores(head). `features` [rows, hidden]: those of the tokens before the
+  // roots; `outputs`: Output of the head.
   torch::Tensor States(int64_t head, const torch::Tensor& features,
                        const torch::Tensor& outputs) const;
   const Matrix& scores(int64_t head) const;
@@ -64,7 +65,7 @@ class ChimeraModule {
   // Forward floating-point operations: EncoderFlops of Encode, OutputFlops of a head's Output,
   // HeadFlops of a head's States and scores.
   double EncoderFlops(int64_t rows, int64_t length) const;
-  // The operations, forward and backward, of EncodeSelfFed in excess of Encode's.
+  // Forward and backward operations that EncodeSelfFed executes in addition to those of Encode.
   double SelfFedFlops(int64_t rows, int64_t length) const;
   double OutputFlops(int64_t rows) const;
   double HeadFlops(int64_t rows) const;
@@ -77,7 +78,7 @@ class ChimeraModule {
   torch::Tensor Guesses(const ChimeraContext& context, int64_t head,
                         const torch::Tensor& features) const;
   double NgramFlops(int64_t rows) const;
-  double ScoreFlops(int64_t rows, int64_t length) const;  // of a head's queries
+  double ScoreFlops(int64_t rows, int64_t length) const;  // of one head's attention
 
   const FrozenTarget& target_;
   ChimeraShape shape_;

@@ -9,8 +9,9 @@
 
 namespace foretoken::train {
 
-// With f the target's next feature, g the draft's, p and q their token distributions:
-// feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * the objective on likely tokens.
+// The loss of a row is feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * the objective
+// on likely tokens. f is the target's next feature, g the draft's; p and q are the token
+// distributions that the LM head gives for f and g.
 struct EagleLossOptions {
   double feature = 1.0, soft = 0.1, hard = 0.0;
   // Divides features by their root mean square over the rows with a loss before comparing them, so
@@ -21,16 +22,17 @@ struct EagleLossOptions {
   std::vector<double> pass_weights = {1.0};  // [passes]
 };
 
-// Sums over rows for the logs. Weighted by pass; `feature` is otherwise unweighted.
+// Sums over rows, for the logs. Both are weighted by pass; `feature` lacks the factor
+// EagleLossOptions::feature.
 struct EagleLossParts {
-  double feature = 0.0, tokens = 0.0;  // tokens: soft and hard, weighted
+  double feature = 0.0, tokens = 0.0;  // tokens: soft and hard, with their factors
 };
 
 // The training targets of a draft's outputs.
 struct EagleAnswers {
   torch::Tensor features;  // [rows, hidden], the target's; the output of row r predicts row r + 1
-  // [tokens, hidden]: the target's frozen LM head, or some of its rows. Both distributions are over
-  // these tokens.
+  // [tokens, hidden]: the target's frozen LM head, or some of its rows. p and q are distributions
+  // over these tokens.
   torch::Tensor head;
   torch::Tensor learnt;        // int64: the rows with losses
   torch::Tensor token_weight;  // [rows] f32: weights of the rows' token losses; undefined: all 1

@@ -39,22 +39,22 @@ class EagleModule {
   WeightSet& weights() { return weights_; }
 
   // Returns the outputs of `passes` alignment passes (H-25), concatenated: [passes * rows, hidden]
-  // f32. Row r of pass j simulates draft step j: its query comes from the feature that pass j - 1
-  // predicted for r (pass 1: the target's), its keys are as in AlignedAttention. Predicted features
-  // are detached: gradients flow through weights only.
+  // f32. Row r of pass j simulates draft step j. Its query comes from the feature that pass j - 1
+  // predicted for r (in pass 1: the target's feature); AlignedAttention says which keys it attends
+  // to. Predicted features are detached: gradients flow through weights only.
   torch::Tensor Forward(const EagleInputs& inputs, int64_t passes);
   // Returns the output of pass reads.size(), given the inputs of all passes so far: [rows, hidden]
   // f32. Keys and values of all passes are computed with the current weights.
   torch::Tensor LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads);
-  // The inputs of the first pass; and of pass `pass` (from 0), given the outputs of the previous
-  // one.
+  // Return the inputs of the first pass, and of pass `pass` (from 0), given the outputs of the pass
+  // before it.
   static EagleReads FirstReads(const EagleInputs& inputs) {
     return {inputs.embeddings, inputs.features};
   }
   static EagleReads NextReads(const EagleInputs& inputs, const torch::Tensor& outputs,
                               int64_t pass);
 
-  // Forward floating-point operations of one pass; of its fc; of its qkv product.
+  // Forward floating-point operations of one pass, of its fc and of its qkv product.
   double PassFlops(int64_t rows, int64_t length) const;
   double FcFlops(int64_t rows) const;
   double QkvFlops(int64_t rows) const;

@@ -1,5 +1,6 @@
-// The network of EDD and VDM (E-17, E-26): a decoder layer over the target's hidden states (the
-// soft prompt) and the tokens of a block. Its counterpart in the engine is src/draft/edd.
+// The network of EDD and VDM (E-17, E-26): a decoder layer that attends to the target's hidden
+// states (the soft prompt, which takes the place of the text) and to the tokens of a block. Its
+// counterpart in the engine is src/draft/edd.
 #pragma once
 
 #include <torch/types.h>
@@ -9,7 +10,7 @@
 namespace foretoken::train {
 
 struct EddParts {
-  bool encoder = true;          // reads hidden states; false: all tokens of the document (VDM)
+  bool encoder = true;          // attends to hidden states; false: to all tokens (VDM)
   bool train_embedding = true;  // trains a copy of the target's embedding; false: uses the target's
   bool train_head = true;       // trains a copy of the target's LM head; false: uses the target's
 };
@@ -28,7 +29,7 @@ struct EddInputs {
 class EddModule {
  public:
   // Parameters carry the published names (embedding_layer.weight, decoder.self_attn.q_proj.weight,
-  // ...). Embedding and LM head begin as the target's; `target` must outlive this.
+  // ...). Embedding and LM head are initialised to the target's; `target` must outlive this.
   EddModule(const FrozenTarget& target, const EddParts& parts, WeightOptions options);
 
   WeightSet& weights() { return weights_; }

@@ -8,10 +8,10 @@
 
 namespace foretoken::train {
 
-// `q` [rows, heads * head_dim]: the draft's queries; `keys_values` [rows, 2 * kv_heads * head_dim]:
-// the target's keys, then values. Queries and keys are given before rotation. Position p of a
-// sequence sees positions first_key .. last_key (int32 [batch, length], last_key <= p). No gradient
-// reaches the target. Result: [rows, heads * head_dim].
+// Returns the attention output [rows, heads * head_dim]. `q` [rows, heads * head_dim]: the draft's
+// queries; `keys_values` [rows, 2 * kv_heads * head_dim]: the target's keys, then values. Queries
+// and keys are given before rotation. Position p of a sequence attends to positions first_key ..
+// last_key (int32 [batch, length], last_key <= p). No gradient reaches the target.
 torch::Tensor CrossAttention(const torch::Tensor& q, const torch::Tensor& keys_values,
                              const AttentionShape& shape, const torch::Tensor& rope,
                              const torch::Tensor& first_key, const torch::Tensor& last_key);
@@ -20,12 +20,13 @@ torch::Tensor PlainCrossAttention(const torch::Tensor& q, const torch::Tensor& k
                                   const AttentionShape& shape, const torch::Tensor& rope,
                                   const torch::Tensor& first_key, const torch::Tensor& last_key);
 
-// Returns last_key of training (G-19): documents are cut into blocks of `block` positions, and a
-// position sees the blocks before its own. In the first block it sees all positions up to itself
-// (G-7).
+// Returns last_key for training (G-19): documents are cut into blocks of `block` positions, and a
+// position attends to the blocks before its own. In the first block it attends to all positions up
+// to itself (G-7).
 torch::Tensor BlockKeys(const torch::Tensor& first_key, int64_t block);
-// Returns last_key for draft step `step`, where each row's root lies `step` positions before the
-// row. The row sees the positions before that root, but at least one.
+// Returns last_key for draft step `step`: each row's root lies `step` positions before the row, and
+// the row attends to the positions before that root, or to the document's first position if there
+// are none.
 torch::Tensor StepKeys(const torch::Tensor& first_key, int64_t step);
 
 }  // namespace foretoken::train

@@ -20,9 +20,9 @@ struct GlideInputs {
   int64_t batch = 0, length = 0;
   torch::Tensor ids;        // [rows] int32
   torch::Tensor first_key;  // [batch, length] int32
-  // The target's keys and values for each draft layer, [rows, 2 * kv_heads * head_dim], and the
-  // last of their positions that each position sees, int32 [batch, length]. Unused without
-  // cross-attention.
+  // Unused without cross-attention. keys_values: for each draft layer the target's keys, then
+  // values, [rows, 2 * kv_heads * head_dim]; last_key: the last of their positions that each
+  // position attends to, int32 [batch, length].
   std::vector<torch::Tensor> keys_values;
   torch::Tensor last_key;
 };

@@ -23,16 +23,16 @@ struct HydraDropout {
 
 class HydraModule {
  public:
-  // Parameters carry the names of draft files (head.0.fc.weight, ...), the prefix layer
-  // HydraSpec::kLayer. Heads are initialised to pass the prefix layer's state on to the target's LM
-  // head. `target` must outlive this.
+  // Parameters carry the names of draft files (head.0.fc.weight, ...); in the prefix layer their
+  // prefix is HydraSpec::kLayer instead. Heads are initialised to pass the prefix layer's state on
+  // to the target's LM head. `target` must outlive this.
   HydraModule(const FrozenTarget& target, const HydraShape& shape, WeightOptions options);
 
   WeightSet& weights() { return weights_; }
   int64_t heads() const { return shape_.heads; }
 
-  // Returns the prefix layer's state after every row: [rows, hidden]. `features`: those of the
-  // target.
+  // Returns the prefix layer's state after every row: [rows, hidden]. `features` [rows, hidden]:
+  // those of the target.
   torch::Tensor Prefix(const Batch& batch, const torch::Tensor& features);
   // Returns the input of scores(head) for the drafts that begin at `rows` (int64): the root is the
   // token after the row, and the text's tokens take the place of earlier guesses.

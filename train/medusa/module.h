@@ -14,8 +14,8 @@ namespace foretoken::train {
 class MedusaModule {
  public:
   static constexpr int kBlocks = 1;  // residual blocks of a head
-  // Parameters carry the published names (0.0.linear.weight, ...). Heads' matrices are initialised
-  // to the target's LM head; with `shared_output` they are the frozen LM head itself.
+  // Parameters carry the published names (0.0.linear.weight, ...). The heads' score matrices are
+  // initialised to the target's LM head; with `shared_output` they are the frozen LM head itself.
   MedusaModule(const FrozenTarget& target, int64_t heads, bool shared_output,
                WeightOptions options);
 
