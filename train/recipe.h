@@ -16,8 +16,8 @@ namespace foretoken::train {
 
 struct DataSource {
   std::string files;  // a file, a directory, or a glob
-  double weight =
-      1.0;  // times it is seen in an epoch; a fraction takes a random part, anew each time
+  // Times the source is seen in an epoch. A fractional part selects random documents in each epoch.
+  double weight = 1.0;
 };
 
 // Whether a resumed run may have another value than it was begun with.
@@ -39,14 +39,14 @@ struct Setting {
 struct Recipe {
   std::string method = "lm";
   std::string name = "foretoken-lm", author, license = "unknown", description;
-  // Model; of drafters, their target's shape.
+  // The model's shape; for drafters, the shape of their target.
   int64_t vocab = 8192, layers = 8, hidden = 384, ffn = 1024, heads = 6, kv_heads = 2;
   int64_t head_dim = 64, context = 2048;
   double rope_base = 10000.0, norm_eps = 1e-5;
   bool tied_embeddings = true;
   // Tokenizer.
   std::string pre = "qwen2";
-  double tokenizer_mib = 32.0;  // MiB of text to train it on
+  double tokenizer_mib = 32.0;  // MiB of text that it is trained on
   // Optimisation.
   int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
@@ -74,15 +74,16 @@ struct Recipe {
   const std::string& Text(const std::string& setting) const;
 };
 
-// Overwrites the fields of `recipe` that `json` has. "mix" names a file with "data" and "datasets",
-// relative to the folder of `origin`, the file of `json`. Errors: an unknown field, a value of the
-// wrong type or out of range, a missing file.
+// Overwrites the fields of `recipe` that `json` has. `origin`: the file that `json` comes from. The
+// field "mix" names a file with "data" and "datasets", relative to the folder of `origin`. Errors:
+// an unknown field, a value of the wrong type or out of range, a missing file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
 // The recipe as stored in exported files, without local paths.
 Json RecipeRecord(const Recipe& recipe);
-// Sets a field, or else a setting of the method, from a command-line value. Errors: a malformed
-// value or one out of range, named as a flag. Unknown settings are found by CompleteSettings.
+// Sets a field, or else a setting of the method, from a command-line value. Unknown settings are
+// found by CompleteSettings. Errors: a malformed value or one out of range; the message names the
+// field as a flag.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
 // One line for each field: flag, meaning, default.

@@ -13,8 +13,9 @@
 namespace foretoken::train {
 
 // Returns the record as JSON: the recipe after flags, hashes of the data's contents, and the
-// identity of the target (FeatureOwner, chat template). Reads every file. `recipe` is complete;
-// relative data patterns are looked up under `base`. Errors: data or target that cannot be read.
+// identity of the target (FeatureOwner, chat template). Reads every file. Relative data patterns
+// are looked up under `base`. REQUIRES: `recipe` is complete. Errors: data or target that cannot be
+// read.
 Result<std::string> RecordRun(const Recipe& recipe, const std::string& base);
 
 // Hashes everything in RecordRun's record that affects the trained weights: names, intervals and
@@ -32,8 +33,9 @@ struct RunContinuation {
   std::span<const std::string> changes;  // fields that may differ
 };
 // Checks that the run with checkpoint `kept` may be resumed with `record`, RecordRun's result. For
-// checkpoints of older versions, which have no record, compares only the recipe. Errors: the
-// differences, and the options that resume or restart the run.
+// checkpoints of older versions, which have no record, compares only the recipe. Errors: a run of
+// another method; averages in only one of the two; a difference that run.changes does not name. The
+// message lists the differences and the options that resume or restart the run.
 Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
                       const std::string& record);
 

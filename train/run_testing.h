@@ -1,4 +1,4 @@
-// Whole runs of tiny models: what their tests share.
+// Helpers for tests that train tiny models in whole runs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ namespace foretoken::train {
 
 namespace fs = std::filesystem;
 
-// Of runs that are killed, which RunAndKill does after 30.
+// The steps of runs that are to be killed; RunAndKill kills them after 30 logged steps.
 inline constexpr int64_t kResumeSteps = 48;
 inline constexpr char kOutVariable[] = "FORETOKEN_TEST_RUN";
 
@@ -62,9 +62,10 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   r.heldout = 0.05;
   r.checkpoint_steps = 7;
   r.device = "cpu";
-  r.dtype =
-      "f32";  // products in bf16 take ten times as long where a CPU has no instructions for them
-  r.threads = 1;  // more wait for each other where tests run side by side
+  // Products in bf16 take ten times as long on a CPU without instructions for them.
+  r.dtype = "f32";
+  // Tests run in parallel, and more threads would wait for each other.
+  r.threads = 1;
   r.data = {{directory + "/text.txt", 1.5}};
   options.out = out;
   options.quiet = true;
@@ -73,7 +74,7 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   return options;
 }
 
-// The losses of a run, one a step, as the log writes them.
+// Returns a line for each logged step of a run: step, loss, gradient norm, held-out loss.
 inline std::vector<std::string> Losses(const std::string& out) {
   std::vector<std::string> losses;
   std::ifstream in(out + "/log.jsonl");
@@ -87,14 +88,15 @@ inline std::vector<std::string> Losses(const std::string& out) {
   return losses;
 }
 
-// `expected`: tensors of weights and moments.
+// Expects that two runs' checkpoints have equal bits in all f32 tensors (weights and moments).
+// `expected`: the number of these tensors.
 inline void ExpectSameTensors(const std::string& a, const std::string& b, int expected) {
   const auto left = SafetensorsFile::Open(CheckpointPath(a));
   const auto right = SafetensorsFile::Open(CheckpointPath(b));
   ASSERT_TRUE(left.ok() && right.ok());
   int compared = 0;
   for (const SafetensorsEntry& entry : left->entries()) {
-    if (entry.dtype != "F32") continue;  // the counters hold the time taken
+    if (entry.dtype != "F32") continue;  // the run's state differs in its times
     const SafetensorsEntry* other = right->Find(entry.name);
     ASSERT_NE(other, nullptr) << entry.name;
     EXPECT_EQ(std::memcmp(entry.bytes.data(), other->bytes.data(), entry.bytes.size()), 0)
@@ -104,7 +106,7 @@ inline void ExpectSameTensors(const std::string& a, const std::string& b, int ex
   EXPECT_EQ(compared, expected);
 }
 
-// A draft run for the target in `directory`.
+// Returns the options of a draft run for the target in `directory`.
 inline TrainOptions TinyDraftRun(const std::string& directory, const std::string& out,
                                  const std::string& method) {
   TrainOptions options = TinyRun(directory, out);
@@ -117,10 +119,10 @@ inline TrainOptions TinyDraftRun(const std::string& directory, const std::string
   return options;
 }
 
-// Runs that many tests begin with: each is trained once in a process.
+// Trained models that many tests use as target. Each is trained once in a process.
 class TargetRuns {
  public:
-  // The folder of one of `steps`; empty where it failed, which is reported.
+  // Returns the folder of a run of `steps` steps. If training fails, reports that and returns "".
   static std::string Of(int64_t steps) {
     static TargetRuns runs;
     const std::string out = runs.directory_ + "/steps" + std::to_string(steps);
@@ -152,7 +154,7 @@ class RunTest : public testing::Test {
   }
   ~RunTest() override { fs::remove_all(directory_); }
 
-  // A target for drafts: directory/target.gguf, trained for `steps`.
+  // Exports directory_/target.gguf, a target for drafts that was trained for `steps` steps.
   void MakeTarget(FileType type, int64_t steps = 120) {
     const std::string run = directory_ + "/target_run";
     const std::string known = TargetRuns::Of(steps);
@@ -164,9 +166,9 @@ class RunTest : public testing::Test {
 
   struct TrainedDraft {
     double heldout = 0;               // loss
-    std::unique_ptr<DraftFile> file;  // null where it failed, which is reported
+    std::unique_ptr<DraftFile> file;  // null if training or export failed
   };
-  // Trains a draft and writes its file.
+  // Trains a draft and writes its file. Reports failures as test failures.
   static TrainedDraft TrainDraft(const TrainOptions& options) {
     TrainedDraft draft;
     const Status trained = Train(options);
@@ -186,8 +188,9 @@ class RunTest : public testing::Test {
     return draft;
   }
 
-  // A run, of a few steps only, and one that is killed and continued agree bit for bit. `whole`:
-  // TinyRun or TinyDraftRun, but for what Announce names.
+  // Expects that an uninterrupted run and one that is killed and continued agree bit for bit.
+  // `whole`: TinyRun or TinyDraftRun, changed only in what Announce passes on; it is shortened to
+  // kResumeSteps.
   void ExpectExactResume(const TrainOptions& whole, int tensors) {
     TrainOptions run = whole;
     run.recipe.steps = std::min(run.recipe.steps, kResumeSteps);
@@ -211,7 +214,8 @@ class RunTest : public testing::Test {
     ExpectSameTensors(run.out, second.out, tensors);
   }
 
-  // Two workers learn what one process learns, bit for bit. `one`: as for ExpectExactResume.
+  // Expects that two workers learn, bit for bit, what one process learns. `one`: like `whole` of
+  // ExpectExactResume.
   void ExpectTwoWorkersAgree(const TrainOptions& one, int tensors) {
     TrainOptions two = one;
     two.out = one.out + "_two";
@@ -225,7 +229,8 @@ class RunTest : public testing::Test {
     ExpectSameTensors(one.out, two.out, tensors);
   }
 
-  // Tells processes that run its command what to train: TinyRun or TinyDraftRun, but for these.
+  // Sets the environment variable from which child processes read what to train: TinyRun or
+  // TinyDraftRun with these changes.
   void Announce(const TrainOptions& options) const {
     const Recipe& r = options.recipe;
     std::ostringstream run;
@@ -236,8 +241,8 @@ class RunTest : public testing::Test {
     setenv(kOutVariable, run.str().c_str(), 1);
   }
 
-  // Trains in a process of its own, killed once it is past its first checkpoint. False if it was
-  // over before that.
+  // Trains in a child process and kills it after 30 logged steps, when it has written a checkpoint.
+  // Returns false if the child ended before that.
   bool RunAndKill(const TrainOptions& options) {
     Announce(options);
     const std::string& out = options.out;

@@ -10,8 +10,8 @@ namespace foretoken::train {
 // Converts epochs and the warm-up's share to steps, for data of `sequences_in_epoch`. A recipe with
 // a budget stays as it is.
 Recipe WithSteps(Recipe recipe, int64_t sequences_in_epoch);
-// Returns the schedule's progress (0 .. 1, or more once it is over) after `step` steps and
-// `seconds` of training.
+// Returns the schedule's progress after `step` steps and `seconds` of training: 0 .. 1, or more
+// once the schedule is over.
 double ScheduleProgress(const Recipe& recipe, int64_t step, double seconds);
 // Returns the learning rate of update number `step` (from 1). The decay follows `progress`, or
 // recipe.decay_steps if that is set.

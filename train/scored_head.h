@@ -11,8 +11,8 @@
 namespace foretoken::train {
 
 // Returns, in ascending order, the `count` tokens below `vocab` that are most frequent in `corpus`
-// among the tokens with a loss; ties go by the frequency among the other tokens, then by id.
-// Held-out documents do not count.
+// among the tokens with a loss. Ties are broken by the frequency among tokens without a loss, then
+// by the lower id. Held-out documents do not count.
 std::vector<int64_t> CommonTokens(const Corpus& corpus, int64_t count, int64_t vocab);
 
 // The rows of an LM head for all tokens or for some of them. Other tokens have no logits and no
@@ -24,8 +24,8 @@ class ScoredHead {
 
   const torch::Tensor& rows() const { return rows_; }  // [scored, hidden]
   double Share() const { return share_; }              // scored rows / all rows
-  // Returns [rows] f32: 1 where the target of row + 1, the token that the pair of the row predicts,
-  // is scored, else 0. Undefined if all tokens are scored.
+  // Returns [rows] f32: 1 in row r if the token that its pair predicts, batch.targets[r + 1], is
+  // scored, else 0. Undefined if all tokens are scored.
   torch::Tensor Scores(const Batch& batch) const;
   // Converts indices of scored rows to tokens, both int64.
   torch::Tensor Tokens(const torch::Tensor& places) const;

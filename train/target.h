@@ -20,7 +20,8 @@ namespace foretoken::train {
 class FrozenTarget {
  public:
   // Opens a GGUF file of any type or a Hugging Face directory. Quantised weights are dequantised,
-  // so a draft learns from the weights it will be used with. Errors: unreadable, a missing tensor.
+  // so a draft learns from the weights it will be used with. Errors: a file that cannot be read, a
+  // missing tensor.
   static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
                                                     torch::ScalarType compute,
                                                     torch::Device device);
@@ -42,10 +43,10 @@ class FrozenTarget {
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
-  // Returns a weight of the target's last layer, f32; `name` as in "mlp.up_proj.weight". Throws if
-  // there is none of this shape.
+  // Returns a weight of the target's last layer, f32. `name`: for example "mlp.up_proj.weight".
+  // Throws if there is no such weight of this shape.
   torch::Tensor LastLayer(const std::string& name, const std::vector<int64_t>& shape) const;
-  // Floating-point operations of Features (when the target runs), KeysValues and the LM head.
+  // Floating-point operations of Features (if the target runs), KeysValues and the LM head.
   double FeatureFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
     return model_.KeysValuesFlops(rows, length, layers);

@@ -18,25 +18,25 @@ class Task {
   virtual ~Task() = default;
 
   virtual WeightSet& weights() = 0;
-  // Returns the number of terms that the loss of `batch` sums.
+  // Returns the number of terms that the loss of `batch` sums up.
   virtual double Learnt(const Batch& batch) const = 0;
   // Adds the gradients of scale * (sum of the batch's losses) to the weights. Returns "loss" first,
   // then its parts; all are scaled.
   virtual Metrics Learn(const Batch& batch, double scale) = 0;
   // The number of weight updates in a step, each with the gradients of one part of the loss.
   virtual int64_t updates() const { return 1; }
-  // Does for part `update` of the loss (from 0) what Learn does for all of it. The training loop
-  // calls it with part 0 for all batches of a step, updates the weights, then proceeds to part 1.
-  // The parts' metrics add up to those of Learn.
+  // Does for part `update` (from 0) of the loss what Learn does for the whole loss. The training
+  // loop calls it with part 0 for all batches of a step, updates the weights, then proceeds to part
+  // 1. The parts' metrics add up to those of Learn.
   virtual Metrics LearnPart(const Batch& batch, double scale, int64_t /*update*/) {
     return Learn(batch, scale);
   }
   // Evaluates the weights on held-out data. Checkpoints record the first of the returned metrics.
   virtual Metrics Evaluate(const std::vector<Batch>& batches) = 0;
-  // Evaluate's result as a short text, for the progress line.
+  // Returns Evaluate's result as a short text, for the progress line.
   virtual std::string Summary(const Metrics& evaluated) const = 0;
-  // Floating-point operations of the matrix products that a step executes for `batch`, all updates
-  // together.
+  // Floating-point operations of the matrix products that a step executes for `batch`, in all its
+  // updates.
   virtual double Flops(const Batch& batch) const = 0;
 };
 

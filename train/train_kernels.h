@@ -30,11 +30,12 @@ struct AttentionShape {
 // Kernels for activations of type T (float or Bf16). `h` is the residual stream, always float.
 template <typename T>
 struct Kernels {
-  // h_out = h + delta (delta may be null: h_out = h); y = h_out * rstd * weight.
+  // h_out = h + delta (delta may be null: h_out = h); rstd = 1 / sqrt(mean(h_out^2) + eps), one for
+  // each row; y = h_out * rstd * weight.
   void (*add_rms_norm)(int64_t begin, int64_t end, int64_t width, const float* h, const T* delta,
                        const float* weight, float eps, float* h_out, T* y, float* rstd);
-  // dh = dh_out + d(norm)/dh * dy; ddelta (may be null) = dh as T; dweight += the weight's
-  // gradient.
+  // dh = dh_out + d(norm)/dh * dy (dh_out may be null: 0); ddelta (may be null) = dh as T; dweight
+  // += the weight's gradient.
   void (*add_rms_norm_backward)(int64_t begin, int64_t end, int64_t width, const float* h_out,
                                 const float* weight, const float* rstd, const T* dy,
                                 const float* dh_out, float* dh, T* ddelta, float* dweight);
@@ -46,7 +47,7 @@ struct Kernels {
   // [length][rotary() / 2] cosines, then as many sines.
   void (*split_heads)(int64_t begin, int64_t end, const AttentionShape& s, const T* qkv,
                       const float* cos_sin, T* q, T* k, T* v);
-  // The transpose of split_heads: gradients of q (T) and of k, v (float) to those of qkv.
+  // The transpose of split_heads: converts the gradients of q (T), k and v (float) to those of qkv.
   void (*merge_heads)(int64_t begin, int64_t end, const AttentionShape& s, const T* dq,
                       const float* dk, const float* dv, const float* cos_sin, T* dqkv);
   // Convert rows of [heads x head_dim] to query blocks (the layout of q above), and back.
@@ -55,17 +56,18 @@ struct Kernels {
   void (*scatter_blocks)(int64_t begin, int64_t end, const AttentionShape& s, const T* blocks,
                          T* rows);
   // Softmax in place over scores[batch * kv_heads][group * block][keys] of query block `index`.
-  // Position p sees keys first_key[batch][p] .. last_key[batch][p] (null: p); others become 0.
+  // Position p attends to keys first_key[batch][p] .. last_key[batch][p] (last_key null: .. p); the
+  // probabilities of other keys become 0.
   void (*causal_softmax)(int64_t begin, int64_t end, const AttentionShape& s, int64_t index,
                          int64_t keys, const int32_t* first_key, const int32_t* last_key,
                          T* scores);
   // Replaces dprobs by dscores = probs * (dprobs - sum(probs * dprobs)).
   void (*softmax_backward)(int64_t begin, int64_t end, int64_t keys, const T* probs, T* dprobs);
-  // Replaces logits by their gradient (softmax - onehot(target)) * weight * scale; loss[row] = -log
-  // softmax[target]. Rows of weight 0 get loss 0 and gradient 0.
+  // Replaces logits by their gradient (softmax - onehot(target)) * weight * scale; loss[row] =
+  // weight * -log softmax[target]. Rows of weight 0 get loss 0 and gradient 0.
   void (*cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const int32_t* targets,
                         const float* weights, float scale, T* logits, float* loss);
-  // sum += values over [begin, end).
+  // sum[i] += values[i] for i in [begin, end).
   void (*add_to_float)(int64_t begin, int64_t end, const T* values, float* sum);
   void (*from_float)(int64_t begin, int64_t end, const float* values, T* out);
 };

@@ -1,5 +1,5 @@
-// Encodes conversations as the engine does: by the target's chat template or, if it has none, as
-// ChatML.
+// Encodes conversations like the engine does: by the target's chat template or, if the target has
+// none, as ChatML.
 #pragma once
 
 #include <span>
@@ -30,9 +30,9 @@ struct Transcript {
 Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenizer& tokenizer,
                                     std::span<const ChatMessage> messages);
 
-// Encodes transcripts. Answers are tokenized separately, as when serving, so the ids equal those of
-// ChatPrompter::EncodeTranscript unless a token there spans an answer's boundary. A plain text gets
-// bos before it if the tokenizer adds it, and eos or another end-of-generation token after it.
+// Encodes transcripts. Answers are tokenized separately, like when serving, so the ids equal those
+// of ChatPrompter::EncodeTranscript unless a token there spans an answer's boundary. A plain text
+// begins with bos if the tokenizer adds bos, and ends with eos or another end-of-generation token.
 class TranscriptEncoder final : public DocumentEncoder {
  public:
   TranscriptEncoder(const Tokenizer& tokenizer, ChatPrompter prompter, bool mask_user)

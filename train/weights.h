@@ -31,8 +31,8 @@ struct MatrixPart {
   int64_t rows;
 };
 
-// A weight to be initialised. `index`: its number in the set; `deviation`: the standard deviation
-// that the module requests (0: matrices begin as zeros, vectors as ones).
+// A weight to be initialised. `index`: its number in the set. `deviation`: the standard deviation
+// that the module requests; with 0, matrices begin as zeros and vectors as ones.
 struct NewWeight {
   std::string name;
   size_t index;
@@ -41,7 +41,8 @@ struct NewWeight {
 };
 using Initializer = std::function<torch::Tensor(const NewWeight&)>;
 
-// Normal deviates addressed by (seed, index), equal on every machine and for any thread count.
+// Returns an initializer that draws normal deviates addressed by (seed, index). They are equal on
+// every machine and for any thread count.
 Initializer NormalWeights(uint64_t seed);
 
 struct WeightOptions {

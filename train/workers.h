@@ -17,14 +17,14 @@ namespace foretoken::train {
 bool IsWorker();
 
 // A group of workers. All of them must call the same functions in the same order. A sum has the
-// same bits in every process and in every run with the same number of workers. Errors of the
-// collective functions: a worker has ended.
+// same bits in every process and in every run with an equal number of workers. Sum, Follow, Meet
+// and SumGradients return an error if a worker has ended.
 class Workers {
  public:
-  // Starts a group. The caller is the leader and starts the others: its own executable with
-  // `command` (argv, program name included). A started process recognises this by its environment
-  // and joins. A group of one needs no command. Errors: a libtorch without Gloo, a process that
-  // cannot be started.
+  // Starts a group. The caller is the leader and starts its own executable as the other workers,
+  // with `command` (argv, program name included). A started process finds in its environment that
+  // it is a worker, and joins. A group of one needs no command. Errors: a libtorch without Gloo, a
+  // process that cannot be started.
   static Result<std::unique_ptr<Workers>> Start(int count, const std::vector<std::string>& command);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -37,7 +37,7 @@ class Workers {
 
   // Replaces `values` by their sums over all workers.
   Status Sum(std::vector<double>& values);
-  // Replaces `values` by the leader's.
+  // Replaces `values` by those of the leader.
   Status Follow(std::vector<double>& values);
   // A barrier: returns when all workers have called it.
   Status Meet();
