@@ -20,8 +20,8 @@ constexpr double kLargestDeviation = 0.01;  // of the budget; a smaller one keep
 constexpr double kEvaluationShare = 0.06;   // of the budget
 constexpr double kMostEvaluations = 10;
 
-// The number of held-out evaluations in the whole run. They are evenly spaced, the last one after
-// the last step.
+// Returns the number of held-out evaluations in the whole run. They are evenly spaced, with the
+// last one after the last step.
 double Evaluations(const Recipe& r, const RunState& s) {
   if (r.eval_every == 0) return 0.0;
   if (s.evaluation <= 0.0) return 1.0;

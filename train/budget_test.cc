@@ -77,6 +77,7 @@ TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
   }
 }
 
+// A budget that is shorter than the trial ends the run after a few steps.
 TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
   const SimulatedRun run = Simulate(
       BudgetRecipe(3.0), [](int64_t) { return 2.0; }, 1.0);
@@ -127,7 +128,8 @@ TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
 
   TrainOptions stopped = whole;
   stopped.out = directory_ + "/stopped";
-  for (const int64_t look : {5, 70, 0}) {  // interrupted in the trial, with a plan, not at all
+  // Interrupted in the trial, then after the plan was made, then not at all.
+  for (const int64_t look : {5, 70, 0}) {
     stopped.clock = TickingClock(look);
     const Status part = Train(stopped);
     ASSERT_TRUE(part.ok()) << part.error().message;
@@ -144,6 +146,7 @@ TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
   EXPECT_THAT(other.error().message, testing::HasSubstr("budget was 80.0, now 90.0"));
 }
 
+// Fields that are not named get the method's defaults; named fields keep their values.
 TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // only lines are counted
@@ -305,6 +308,8 @@ TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {
   fs::remove_all(run);
 }
 
+// Looks up the recorded run whose target has the nearest width, and interpolates between its
+// points.
 TEST(ForecastTest, RecordedRunsAreOfTheMethodAndTheNearestWidth) {
   const auto at_point = RecordedTauOf("hass", 576, 3.9e6);
   ASSERT_TRUE(at_point);

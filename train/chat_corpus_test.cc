@@ -1,5 +1,5 @@
-// Tests of corpora for targets: the demo's, which must not change, and those of other chat
-// templates.
+// Tests of the corpora that drafts learn from: the corpus of the demo target, which must not
+// change, and those of targets with other chat templates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,6 +41,7 @@ uint64_t KeyIn(const std::string& directory) {
   return key;
 }
 
+// The corpus of fixed data has the hashes and keys that earlier versions gave it.
 TEST_F(ChatCorpusTest, DemoCorpusStaysWhatItWas) {
   std::string chats;
   for (int i = 0; i < 40; ++i) {
@@ -85,6 +86,8 @@ std::string Line(const Turns& turns) {
   return Json{{"messages", messages}}.dump() + "\n";
 }
 
+// Conversations that the chat template rejects are skipped and counted. If none remains, that is an
+// error.
 TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
   const Turns refused = {kTalk[0], kTalk[2], kTalk[1]};
   Write("chat.jsonl", Line(kTalk) + Line(refused) + Line(WithSystem(kTalk)) + Line(refused));
@@ -106,6 +109,7 @@ TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
   EXPECT_THAT(none.error().message, HasSubstr("no document can be encoded; the first: llama.gguf"));
 }
 
+// Another chat template gives other token ids, but holds out the same documents.
 TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   std::string chats;
   for (int i = 0; i < 30; ++i) {
@@ -115,7 +119,7 @@ TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   Recipe recipe;
   recipe.heldout = 0.3;
   recipe.data = {{"chat.jsonl", 1.0}};
-  TokenizerData data = QwenVocabulary();  // rendered as our own while it has no template
+  TokenizerData data = QwenVocabulary();  // without a template: rendered as our ChatML
   std::vector<std::vector<uint32_t>> ids;
   std::vector<std::vector<bool>> held_out;
   for (const char* name : {"none", "qwen2", "vicuna", "qwen2"}) {

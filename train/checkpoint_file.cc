@@ -17,15 +17,15 @@ namespace foretoken::train {
 namespace {
 
 constexpr const char* kInfo = "foretoken.state";
-// In the header, before the digits.
+// The text before the checksum's digits in the header.
 constexpr std::string_view kChecksumKey = "\"foretoken.checksum\":\"";
 constexpr size_t kChecksumDigits = 16;
 constexpr std::string_view kNoChecksum = "0000000000000000";
 
 uint64_t HashOfText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text))); }
 
-// The checksum of a file. `header`: with zeros for the checksum's digits; `data`: the bytes after
-// it.
+// Returns the checksum of a file. `header`: the header with zeros for the checksum's digits;
+// `data`: the bytes after the header.
 std::string Checksum(std::string_view header, std::string_view data) {
   return HexDigits(Mix(HashOfText(header) ^ Mix(HashOfText(data))));
 }

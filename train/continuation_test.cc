@@ -87,6 +87,7 @@ class ContinuationTest : public RunTest {
   std::vector<std::string> before_;
 };
 
+// Data with other contents are an error that names the file, even if the file's size is equal.
 TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
   Begin();
   const std::string data = directory_ + "/text.txt";
@@ -106,6 +107,7 @@ TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
   EXPECT_EQ(ErrorOf(run_), "none");  // the record now has the new data
 }
 
+// A run with other fields is an error that names each difference and the option to go on.
 TEST_F(ContinuationTest, OtherRecipesAreNamed) {
   Begin();
   const struct {
@@ -162,6 +164,7 @@ TEST_F(ContinuationTest, ForceBeginsAnew) {
   EXPECT_EQ(Losses(run_.out).size(), 2u);
 }
 
+// Another target is an error that names the difference.
 TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");

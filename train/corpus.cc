@@ -71,7 +71,8 @@ uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
   return Mix(key ^ (t.add_bos ? 1 : 0));
 }
 
-// The key in files of the previous version, from the files' sizes instead of their contents.
+// Returns the key that a file of the previous version has. It depends on the data files' sizes
+// instead of their contents.
 uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                         const TokenizerData* given) {
   uint64_t key = HashText(kOlderCorpus, recipe.pre);
@@ -173,7 +174,7 @@ Result<EncodedDocuments> EncodeAll(const DocumentEncoder& encoder,
   return out;
 }
 
-// Reports on standard error how many documents could not be encoded. Errors: none could.
+// Reports on standard error how many documents could not be encoded. Errors: no document could.
 Status ReportLeftOut(const EncodedDocuments& encoded) {
   const auto failed = [](const Result<EncodedDocument>& document) { return !document.ok(); };
   const auto first = std::ranges::find_if(encoded, failed);

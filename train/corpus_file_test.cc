@@ -36,7 +36,7 @@ class CorpusFileTest : public TemporaryFiles {
     return "none";
   }
 
-  // The file as written by the previous version: only the key precedes the body.
+  // Returns the file as the previous version wrote it: only the key precedes the body.
   std::string Older(uint64_t key) const {
     return std::string(reinterpret_cast<const char*>(&key), sizeof(key)) + bytes_.substr(24);
   }
@@ -72,6 +72,7 @@ TEST_F(CorpusFileTest, EveryByteCounts) {
   }
 }
 
+// Files of the previous version have no checksum, so their values are checked against bounds.
 TEST_F(CorpusFileTest, OlderFilesAreHeldWithinBounds) {
   EXPECT_EQ(Load(Older(5)), "none");
   EXPECT_EQ(file_.Find(77, 5), KeptCorpus::kFits);

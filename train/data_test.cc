@@ -97,6 +97,7 @@ TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
   EXPECT_EQ(made->corpus.ids.size(), small->corpus.ids.size());
 }
 
+// With mask_user only answers have a loss. A second call returns the stored corpus.
 TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
   std::string chats;
   for (int i = 0; i < 50; ++i) {
@@ -144,6 +145,7 @@ Corpus Documents(const std::vector<int32_t>& lengths) {
   return corpus;
 }
 
+// No token is an input twice, no sequence is too long, and more than 95 % of the places are used.
 TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
   std::vector<int32_t> lengths;
   for (int i = 0; i < 500; ++i) lengths.push_back(2 + i * 37 % 150);
@@ -200,6 +202,7 @@ TEST(PackingTest, PositionNeedsNoHistory) {
   for (size_t i = 0; i < reached.size(); ++i) EXPECT_EQ(reached[i].first, jumped[i].first);
 }
 
+// ReadRecipe restores a recipe from RecipeToJson.
 TEST(RecipeTest, ReadsWhatItWrites) {
   Recipe recipe;
   recipe.lr = 0.0123;
@@ -213,6 +216,7 @@ TEST(RecipeTest, ReadsWhatItWrites) {
 
 using RecipeMixTest = TemporaryFiles;
 
+// A recipe takes data and datasets from the file that its field "mix" names.
 TEST_F(RecipeMixTest, IsSharedByRecipes) {
   const auto read = [&](const std::string& mix, const Json& json) {
     Write("mix.json", mix);
@@ -301,6 +305,7 @@ TEST(RecipeTest, FieldsOfFilesHaveKindsAndRanges) {
   EXPECT_EQ(error(R"({"time_budget": "15m", "feature_cache": "1GiB", "lr": 1e-3})"), "none");
 }
 
+// Errors in the settings of a recipe file name that file.
 TEST(RecipeTest, SettingsOfFilesNameTheFile) {
   const Setting table[] = {
       {.name = "steps_ahead", .value = "3", .range = Whole(1, 16), .help = ""}};
@@ -369,6 +374,7 @@ TEST(EventLogTest, RecordAndEventBytes) {
 
 using EventLogFiles = TemporaryFiles;
 
+// Open drops the lines of steps after the checkpoint; a value that is not finite becomes null.
 TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
   {
     EventLog log;

@@ -40,7 +40,7 @@ std::string Record(const CheckpointInfo& info, const std::optional<OwnAnswers>& 
 
 ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
   target.rope_interleaved = target.attention_bias = target.qk_norm = false;
-  target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft rotates by the base alone
+  target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft's frequencies are unscaled
   target.rope_freq_factors.clear();
   target.sliding_window = 0;  // a draft attends to the whole context
   if (own.hidden == 0) return target;

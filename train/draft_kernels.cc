@@ -1,4 +1,5 @@
-// Compiled once per instruction set, with FT_DRAFT_KERNEL_SET naming the result.
+// The kernels of draft_kernels.h. This file is compiled once per instruction set, with
+// FT_DRAFT_KERNEL_SET naming the result.
 #include "draft_kernels.h"
 
 #include <cfloat>
@@ -22,7 +23,8 @@ inline QueryRow RowOf(const AlignedShape& s, const int32_t* first_key, int64_t r
   return {matrix, pos, first_key[matrix / a.kv_heads * a.length + pos]};
 }
 
-// The offset of source i's row for position `pos`, in [late][matrices][length][head_dim].
+// The offset of the row of late source i that position `pos` attends to, in
+// [late][matrices][length][head_dim].
 inline int64_t LateRow(const AlignedShape& s, int64_t matrix, int64_t pos, int64_t i) {
   const AttentionShape& a = s.attention;
   const int64_t column = pos - (s.late - 1 - i);

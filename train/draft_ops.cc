@@ -33,7 +33,8 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
   heads.q = torch::empty({s.blocks(), matrices, s.group() * s.block, s.head_dim}, qkv.options());
   heads.k = torch::empty({sources, matrices, s.length, s.head_dim}, qkv.options());
   heads.v = torch::empty_like(heads.k);
-  for (int64_t i = 0; i < sources; ++i) {  // heads.q is overwritten: the last source's remain
+  // Each source overwrites heads.q, so the last source's queries remain.
+  for (int64_t i = 0; i < sources; ++i) {
     const Tensor part = qkv.narrow(0, i * rows, rows), k = heads.k[i], v = heads.v[i];
     ForRows(rows, [&](int64_t begin, int64_t end) {
       KernelsFor<T>().split_heads(begin, end, s, Data<T>(part), Data<float>(rope), Data<T>(heads.q),
@@ -43,8 +44,8 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
   return heads;
 }
 
-// Works by blocks of query positions, as AttentionFn (ops.cc) does. The later sources have few
-// scores a row; the softmax kernel computes them itself instead of a matrix product.
+// Attention by blocks of query positions, like AttentionFn (ops.cc). The later sources have few
+// scores per row, so the softmax kernel computes them instead of a matrix product.
 class AlignedAttentionFn : public Function<AlignedAttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,
@@ -297,7 +298,7 @@ Tensor DistillationLoss(const Tensor& x, const Matrix& table, const Tensor& feat
   const auto loss = [&](const Tensor& logits, int64_t first) {
     const Tensor told = at::mm(features.narrow(0, first, logits.size(0)), teacher.t());
     const Tensor targets = DistillationTargets(told, 1.0, 0.0, 1);
-    const Tensor entropy = at::xlogy(targets, targets).sum(1);  // negative
+    const Tensor entropy = at::xlogy(targets, targets).sum(1);  // the negative entropy of p
     return SoftCrossEntropy(logits, targets, scale) + entropy;
   };
   return LossOfLogits(x, table, loss, scale, chunk);

@@ -16,7 +16,7 @@ Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
   const Tensor q = PlainRotated(heads[sources - 1].narrow(1, 0, s.heads), rope);
   const Tensor k = repeat(PlainRotated(heads.narrow(2, s.heads, s.kv_heads), rope));
   const Tensor v = repeat(heads.narrow(2, s.heads + s.kv_heads, s.kv_heads));
-  // Scores with the keys of all sources; for each column, a query uses one source's.
+  // Scores with the keys of every source. For each column, a query uses the score of one source.
   const Tensor scores = torch::matmul(q.unsqueeze(0), k.transpose(-1, -2)).to(torch::kFloat32) /
                         std::sqrt(static_cast<double>(s.head_dim));
   std::vector<Tensor> chosen;

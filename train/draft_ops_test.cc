@@ -29,7 +29,8 @@ class DraftOpsTest : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKernelSets()));
 
-// The vectors of H-25: T = 5, one document. -1: not seen; 0: the target's feature; i: pass i's.
+// The vectors of H-25: one document of T = 5 tokens. Values: -1 where a key is not attended to, 0
+// where it comes from the target's feature, i where it comes from pass i.
 TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {

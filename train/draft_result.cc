@@ -57,8 +57,8 @@ Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const st
   return method.export_to(request, info);
 }
 
-// Reports that the draft file of a finished run is kept: it may have been exported again by the
-// user, for example in another type.
+// Reports that the draft file of a finished run is kept, because the user may have exported it
+// again, for example as another type.
 void TellDraftStays(const std::string& run) {
   std::fprintf(stderr,
                "draft: %s is there already and stays as it is; delete it to have it written and "

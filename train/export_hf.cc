@@ -176,7 +176,7 @@ Status ExportHuggingFace(const std::string& checkpoint, const std::string& direc
   std::filesystem::create_directories(directory, fault);
   if (fault) return Error{directory + ": cannot create: " + fault.message()};
   const std::string at = directory + "/";
-  // Fails if one of the files is an input, as when `directory` is the checkpoint's.
+  // Fails if one of the files is an input, for example if `directory` is the checkpoint's.
   for (const char* name : kHuggingFaceFiles) {
     FT_RETURN_IF_ERROR(OutputFile::Open(at + name));
   }

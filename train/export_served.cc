@@ -41,7 +41,8 @@ std::string DrafterOf(const Method& method) {
   return method.defaults.drafter == nullptr ? method.name : method.defaults.drafter;
 }
 
-// Errors: a method whose drafts no other server loads, a layout that does not support them.
+// Checks that the layout supports the method. Errors: a method whose drafts no other server loads,
+// a layout that does not support them.
 Status CheckIsServed(const ExportRequest& request, const Method& method) {
   const ServedLayout* served = FindServedLayout(DrafterOf(method));
   if (served == nullptr) {

@@ -162,6 +162,7 @@ CacheUse TrainAndRead(TrainOptions options) {
   return use;
 }
 
+// Runs with and without a cache have equal losses if every document keeps its position.
 TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const std::string text = directory_ + "/long.txt";
@@ -179,7 +180,8 @@ TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
     r.warmup = 2;
     r.eval_every = 4;
     for (const Setting& setting : method->settings) {
-      if (setting.name == std::string("layer")) r.settings["layer"] = "1";  // of edd; two layers
+      // This is a setting of edd; the target has only two layers.
+      if (setting.name == std::string("layer")) r.settings["layer"] = "1";
     }
     const Status trained = Train(options);
     ASSERT_TRUE(trained.ok()) << trained.error().message;

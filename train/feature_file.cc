@@ -28,7 +28,7 @@ struct FileHead {
   uint64_t magic = kFileMagic, owner = 0;  // owner: bytes of its JSON
 };
 
-// Before each payload.
+// Precedes each payload.
 struct RecordHead {
   uint64_t magic = kRecordMagic;
   PieceKey key;
@@ -198,7 +198,7 @@ void FeatureFile::Add(const PieceKey& key, std::span<const std::byte> payload) {
     failed_ = true;
     std::fprintf(stderr, "warning: %s: cannot write: %s; no more features are kept\n",
                  path_.c_str(), std::strerror(errno));
-    // If truncating fails too, the next run does it.
+    // If this fails too, the next run truncates the file.
     [[maybe_unused]] const int cut = ftruncate(fd_, static_cast<off_t>(end_));
     return;
   }

@@ -112,7 +112,8 @@ TEST_F(FeatureFileTest, StaysWithinTheLimit) {
   EXPECT_LE(std::filesystem::file_size(path_), limit);
 }
 
-// Wherever a kill truncates the last record, earlier records stay and the next one replaces it.
+// Wherever a kill truncates the last record, earlier records stay, and the next record takes the
+// place of the truncated one.
 TEST_F(FeatureFileTest, CutsOffHalfARecord) {
   uint64_t whole = 0, all = 0;
   {
@@ -151,9 +152,10 @@ TEST_F(FeatureFileTest, ForgetsDamagedRecords) {
     file->Add(KeyOf({1}), payload);
     ExpectHolds(*file, KeyOf({1}), payload);
   }
-  ExpectHolds(*Open(), KeyOf({1}), payload);  // the later one counts
+  ExpectHolds(*Open(), KeyOf({1}), payload);  // the later record counts
 }
 
+// A file of another owner, and a file that is no feature cache, are errors.
 TEST_F(FeatureFileTest, RefusesFilesOfOthers) {
   Open()->Add(KeyOf({1}), Payload(10, 1));
   EXPECT_EQ(Complaint(owner_), "opened");
@@ -177,6 +179,7 @@ TEST_F(FeatureFileTest, RefusesFilesOfOthers) {
               HasSubstr("cannot open"));
 }
 
+// A file cannot be opened a second time before it is closed.
 TEST_F(FeatureFileTest, IsOpenOnce) {
   const auto file = Open();
   EXPECT_EQ(Complaint(owner_), path_ + ": another process has it open");

@@ -45,7 +45,7 @@ std::string Counted(double tokens) {
   return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
 }
 
-// The line of DescribeForecast on the recorded run. `seconds`: per token.
+// Returns the line of DescribeForecast on the recorded run. `seconds`: training time per token.
 std::string Expectation(const Recipe& r, double tokens, double seconds) {
   const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
   if (!recorded) return "";

@@ -19,7 +19,7 @@ Tensor EmptyRows(const Tensor& like, int64_t rows, int64_t width) {
   return torch::empty({rows, width}, like.options());
 }
 
-// A product with up to three concatenated master weights, as a Llama block needs for q, k and v.
+// A product with up to three concatenated master weights, for example q, k and v of a Llama block.
 class LinearFn : public Function<LinearFn> {
  public:
   using Optional = c10::optional<Tensor>;

@@ -35,7 +35,7 @@ Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const st
                    " would write its log there, where data are read; name another --out"};
     }
     const auto files = ListDataFiles(source.files, base);
-    if (!files.ok()) continue;  // reported when they are read
+    if (!files.ok()) continue;  // reported when the data are read
     for (const std::string& file : *files) {
       for (const char* own : kRunFiles) {
         if (!fs::equivalent(file, fs::path(out) / own, missing)) continue;

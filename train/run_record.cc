@@ -50,7 +50,7 @@ void Compare(const std::string& field, const Json& was, const Json& now,
   differences.push_back(ChangedValue(field, was, now));
 }
 
-// Compares files and weights source by source; if the number of sources differs, only that.
+// Compares files and weights source by source. If the number of sources differs, reports only that.
 void CompareSources(const Json& was, const Json& now, std::vector<RunDifference>& differences) {
   if (!was.is_array() || !now.is_array()) return;
   if (was.size() != now.size()) {
@@ -88,8 +88,8 @@ Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
   return setting == nullptr ? Change::kAsked : setting->change;
 }
 
-// Whether data or target may have changed this field in the recipe of a checkpoint without a
-// record.
+// Whether the recipe in a checkpoint without a record may hold a value of this field that data or
+// target determined.
 bool IsDecided(const Recipe& asked, const std::string& name) {
   return ChangeOf({}, name) == Change::kNever || name == "init" ||
          (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);

@@ -1,4 +1,4 @@
-// Whole runs of a tiny model: exact resume after a kill, and export.
+// Tests of whole runs of a tiny model: exact resume after a kill, and export.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,7 +16,8 @@
 namespace foretoken::train {
 namespace {
 
-// A field wins over a setting of its name, which nobody could set on the command line then.
+// No setting has the name of a field: on the command line the field would take precedence, and the
+// setting could not be set.
 TEST(MethodTest, SettingsAreNotFields) {
   for (const Method* method : AllMethods()) {
     for (const Setting& setting : method->settings) {
@@ -43,7 +44,7 @@ TEST(MethodTest, ShippedRecipesAreValid) {
     EXPECT_TRUE(complete.ok()) << complete.error().message;
     EXPECT_TRUE(CheckRecipe(recipe).ok());
     EXPECT_EQ(recipe.data.size(), recipe.datasets.size());
-    EXPECT_EQ(recipe.data.empty(), folder == "papers");  // whose data are not ours to ship
+    EXPECT_EQ(recipe.data.empty(), folder == "papers");  // the papers' data are not shipped
   }
 }
 
@@ -114,7 +115,8 @@ TEST_F(RunTest, ThreadsThatCannotStartAreAnError) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("cannot start 1000 threads"));
 }
 
-// Each learns one of a step's two batches; two numbers have one sum, in whatever order.
+// Each worker learns from one of a step's two batches. A sum of two values does not depend on their
+// order, so the results have equal bits.
 TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   TrainOptions one = TinyRun(directory_, directory_ + "/one");
   one.recipe.steps = 12;
@@ -142,7 +144,7 @@ TEST_F(RunTest, KilledWorkersContinueBitForBit) {
   ExpectExactResume(run, 3 * (2 + 2 * 9));
 }
 
-// The average is judged and exported, and learning goes on from the weights themselves.
+// The averages are evaluated and exported, and training continues from the live weights.
 TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   TrainOptions plain = TinyRun(directory_, directory_ + "/plain"),
                run = TinyRun(directory_, directory_ + "/whole");
@@ -166,7 +168,7 @@ TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   EXPECT_THAT(other.error().message, testing::HasSubstr("holds a run with --ema"));
 }
 
-// The second of two stages begins where the first ended, with moments of its own.
+// A run with `init` begins with the weights of the run in that directory.
 TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
   TrainOptions first = TinyRun(directory_, directory_ + "/first");
   first.recipe.steps = 20;
@@ -239,7 +241,7 @@ TEST_F(RunTest, LearnsAndExports) {
   }
 }
 
-// A target with the control tokens and the template of Llama 3, and none of ChatML's.
+// The target has the control tokens and the template of Llama 3 and none of ChatML's tokens.
 TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
   const std::string out = directory_ + "/llama";
   TrainOptions target = TinyRun(directory_, out);

@@ -16,8 +16,8 @@ Corpus SmallCorpus() {
   return corpus;
 }
 
-// Tokens 2 and 1 have a loss; 5 is context; 0 does not occur and comes first among those by its id;
-// 7 is held out.
+// Tokens 2 and 1 have a loss, 5 occurs only without a loss, and 7 only in a held-out document.
+// Token 0 does not occur and has the lowest id of those.
 TEST(ScoredHeadTest, LearntTokensComeFirst) {
   const Corpus corpus = SmallCorpus();
   EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
@@ -27,6 +27,7 @@ TEST(ScoredHeadTest, LearntTokensComeFirst) {
   EXPECT_EQ(CommonTokens(corpus, 9, 8).size(), 8u);
 }
 
+// Tokens converts indices of scored rows to token ids.
 TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
   const Tensor head = torch::randn({8, 3});
   const ScoredHead some(head, {1, 2, 5}), all(head, {});
@@ -38,7 +39,7 @@ TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
   EXPECT_TRUE(torch::equal(all.Tokens(places), places));
 }
 
-// Row r's guess is compared with the target of row r + 1.
+// A row gets 0 if the token that its pair predicts, the target of the next row, is not scored.
 TEST(ScoredHeadTest, RowsWithoutAScoredTokenCountNothing) {
   const Tensor head = torch::randn({8, 3});
   Batch batch;

@@ -1,5 +1,6 @@
-// Compiled once per instruction set, with FT_KERNEL_SET naming the result. Loops are written for
-// the compiler's vectoriser, which may reassociate reductions (see CMakeLists.txt).
+// The kernels of train_kernels.h. This file is compiled once per instruction set, with
+// FT_KERNEL_SET naming the result. Loops are written for the compiler's vectoriser, which may
+// reassociate reductions (see CMakeLists.txt).
 #include "train_kernels.h"
 
 #include <cfloat>

@@ -150,7 +150,7 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
   return {};
 }
 
-// Applies --data: a folder is where the recipe's data are looked up; anything else replaces them.
+// Applies --data: the recipe's data are looked up in a folder; any other value replaces them.
 void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   Recipe& r = options.recipe;
   std::error_code fault;
@@ -166,9 +166,9 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
 
 bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
 
-// Checks fields that set a run's length against a budget, which plans the length itself. Those of a
-// recipe are reported and ignored. Errors: one of them is among `flags`, the command line's fields.
-// `named`: the fields of the recipe and of `flags`.
+// Checks a run with a budget for fields that set its length, because the budget plans the length
+// itself. Such fields of the recipe are reported and ignored. `named`: the fields of the recipe and
+// of `flags`. Errors: such a field in `flags`, the fields of the command line.
 Status CheckLengths(const std::set<std::string>& flags, const std::set<std::string>& named,
                     const TrainOptions& options) {
   if (options.recipe.budget <= 0.0) return {};
@@ -187,7 +187,7 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
   return {};
 }
 
-// Chooses f32 if bf16 is slow on this machine and was not requested; warns if it was.
+// If bf16 is slow on this machine, chooses f32, or warns if bf16 was requested.
 void ChooseType(const std::set<std::string>& named, TrainOptions& options) {
   Recipe& r = options.recipe;
   if (r.dtype != "bf16" || HasBf16Products(r)) return;

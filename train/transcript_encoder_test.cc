@@ -64,6 +64,7 @@ struct Family {
 
 class ChatFamilyTest : public testing::TestWithParam<Family> {};
 
+// Token ids equal the engine's, and exactly the answers have a loss.
 TEST_P(ChatFamilyTest, IdsAreTheEnginesAndAnswersAreLearnt) {
   const Family& family = GetParam();
   Talk talk(WithTemplate(family.vocabulary(), TemplateNamed(family.name)));
@@ -147,6 +148,7 @@ TEST(ChatEncoderTest, TextsThatAreNoPrefixes) {
   EXPECT_THAT(opened.Learnt(kTalk), ElementsAre("It is.</s>", "No cat there.</s>"));
 }
 
+// Conversations that begin with an answer, or end with an empty answer or a question.
 TEST(ChatEncoderTest, ConversationsThatBeginOrEndOtherwise) {
   Talk talk(WithTemplate(QwenVocabulary(), TemplateNamed("qwen2.5")));
   EXPECT_THAT(talk.Learnt({kTalk[1], kTalk[2]}), ElementsAre("It is.<|im_end|>"));
@@ -162,13 +164,14 @@ TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
                           "[/INST] No cat there. </s>"));
 }
 
-// Without a template ChatML is written out as text, as the engine does.
+// Without a template, ChatML is written out as text, like in the engine.
 TEST(ChatEncoderTest, WithoutATemplateChatMlIsWrittenOut) {
   Talk talk(PieceVocabulary());
   EXPECT_THAT(talk.Learnt(kTalk), ElementsAre("It is.<|im_end|>\n", "No cat there.<|im_end|>\n"));
   EXPECT_EQ(talk.ids, talk.Transcript(kTalk));
 }
 
+// A plain text gets bos if the tokenizer adds bos, and one end token in any case.
 TEST(ChatEncoderTest, TextsBeginAndEndOnce) {
   const Turns text = {{"", "It is.</s>"}};
   const auto ids = [&](bool add_bos, bool add_eos) {

@@ -120,7 +120,7 @@ Tensor SelfFedAttention(std::span<const Tensor> states, const Tensor& features,
   const Tensor hidden = ContextMask(late, first_key)
                             .logical_not()
                             .logical_or(torch::cat({torch::zeros_like(later), later}, 1));
-  // A query sees one key of each source of guesses; keys are shifted to their queries' rows.
+  // A query attends to one key of each source of guesses; keys are shifted to their queries' rows.
   std::vector<Tensor> scores, values;
   for (int64_t i = 1; i <= late; ++i) {
     const StateHeads source = HeadsOf(states[static_cast<size_t>(i)], s, rope);

@@ -45,7 +45,7 @@ TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
             "00011");
 }
 
-// Compares every query of every head with a softmax computed for it alone.
+// Compares every query of every head with a softmax computed for that query only.
 TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
   torch::manual_seed(4);
   const AttentionShape s = SmallAttention();
@@ -85,6 +85,7 @@ TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
   }
 }
 
+// Distance is the mean over all tokens except the first of each document.
 TEST_F(ParityTest, ChimeraDistanceLeavesFirstTokensOut) {
   torch::NoGradGuard no_grad;
   Batch batch = RandomDocument(target_->shape().vocab, 6);
@@ -153,6 +154,7 @@ TEST_F(RunTest, ChimeraLearnsAndExports) {
   }
 }
 
+// An n-gram length out of range is an error.
 TEST_F(RunTest, ChimeraRefusesWhatIsNoCount) {
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "chimera");
   options.recipe.settings["ngram"] = "6";

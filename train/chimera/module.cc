@@ -24,7 +24,7 @@ Tensor NgramRows(const Batch& batch, int64_t n) {
 Tensor SelfFedIds(const Batch& batch, const Tensor& ngram_rows, std::span<const Tensor> guesses) {
   const int64_t rows = ngram_rows.size(0), late = static_cast<int64_t>(guesses.size());
   const auto options = ngram_rows.options();
-  const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // from the last
+  const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // to the last token
   const Tensor place = torch::arange(batch.length, options) - batch.first_key;  // in its document
   const Tensor guessed = back.lt(late).logical_and(place.gt(late).view({-1, 1}));
   // Head i's guess of a token is at the row before the token.
@@ -77,7 +77,7 @@ NormResult ChimeraModule::Normed(const Tensor& states) const {
                     weights_.compute());
 }
 
-// Features need no queries.
+// Returns keys and values only, because features need no queries.
 Tensor ChimeraModule::KeysValues(const Tensor& features) const {
   const LlamaShape& s = target_.shape();
   const int64_t queries = s.heads * s.head_dim, all = queries + 2 * s.kv_heads * s.head_dim;
@@ -170,7 +170,7 @@ double ChimeraModule::ScoreFlops(int64_t rows, int64_t length) const {
 double ChimeraModule::EncoderFlops(int64_t rows, int64_t length) const {
   const LlamaShape& s = target_.shape();
   const int64_t weights = s.hidden * (s.heads + 4 * s.kv_heads) * s.head_dim;
-  // Scores are computed once, products with values once a head.
+  // Scores are computed once for all heads, products with values once for each head.
   return NgramFlops(rows) + 2.0 * static_cast<double>(weights * rows) +
          ScoreFlops(rows, length) * static_cast<double>(1 + shape_.heads);
 }

@@ -34,8 +34,8 @@ TEST(SelfFedTest, NgramsByHand) {
   expect(ids(1)[4], {14, 14, 14});
 }
 
-// The self-fed outputs equal the engine's when it drafts the most likely tokens of the heads
-// before.
+// The self-fed outputs equal the engine's outputs when each drafted token is the most likely one of
+// its head.
 TEST_F(ParityTest, ChimeraFedByItselfIsDrafting) {
   torch::NoGradGuard no_grad;
   constexpr int64_t kLength = 14;

@@ -1,4 +1,5 @@
-// `foretoken train eagle` and `train hass`: the same module; HASS adds its two harmonisations.
+// `foretoken train eagle` and `train hass`. Both train the module of eagle/module.h; HASS adds its
+// two harmonisations (alignment passes, and losses on the target's likely tokens).
 #include <array>
 #include <cmath>
 #include <map>
@@ -121,7 +122,8 @@ class EagleTask final : public DraftTask {
     const auto count = static_cast<double>(passes());
     // No gradients are computed for fc's inputs and for the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
-    const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;  // earlier sources
+    // An update after each pass computes the sources of earlier passes again.
+    const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;
     return target_->FeatureFlops(rows, batch.length) + count * module +
            again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
            (1.0 + 2.0 * count) * head_.Share() * target_->HeadFlops(learnt);
@@ -200,8 +202,8 @@ class EagleTask final : public DraftTask {
   uint64_t noise_key_, token_key_;
 };
 
-// Learns one pass with the weights as updated by the passes before it (H-2). Their predicted
-// features are not computed again.
+// Learns from one pass, with the weights that the updates of earlier passes left (H-2). Features
+// that earlier passes predicted are not computed again.
 Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
   if (pass == 0) begun_[batch.number] = Begin(batch);
   Begun& begun = begun_.at(batch.number);

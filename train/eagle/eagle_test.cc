@@ -1,4 +1,4 @@
-// EAGLE and HASS: passes stand for steps of drafting, whole runs, export.
+// Tests of EAGLE and HASS: passes as steps of drafting, whole runs, export.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,14 +20,15 @@ namespace {
 
 LlamaShape SmallShape() { return ShapeOf(TestConfig({.vocab = 97, .layers = 1})); }
 
-// Drafting written down pair by pair (H-17, H-18), apart from the operations under test.
+// A reference for drafting that computes pair by pair (H-17, H-18), without the operations under
+// test.
 class PairByPair {
  public:
   PairByPair(EagleModule& module, const LlamaShape& shape) : shape_(shape) {
     for (const NamedParameter& p : module.weights().parameters()) weights_[p.name] = p.value;
   }
 
-  // The output of the pair at `pos`, which joins the cache.
+  // Adds the pair at `pos` to the cache and returns its output.
   Tensor Feed(const Tensor& embedding, const Tensor& feature, int64_t pos) {
     const Tensor h = torch::matmul(W("fc.weight"), torch::cat({embedding, feature})) + W("fc.bias");
     const auto head = [&](const char* name) {
@@ -62,7 +63,8 @@ class PairByPair {
   std::vector<Tensor> keys_, values_;
 };
 
-// pass j at a row is step j of drafting that began j - 1 rows before.
+// the output of pass j at a row equals that of step j of a draft that began j - 1 rows
+// earlier.
 TEST(EagleTest, PassesAreStepsOfDrafting) {
   torch::manual_seed(5);
   torch::NoGradGuard no_grad;
@@ -72,7 +74,7 @@ TEST(EagleTest, PassesAreStepsOfDrafting) {
   Tensor first = torch::zeros({1, length}, torch::kInt32);
   first.narrow(1, 5, length - 5).fill_(5);
   for (const NamedParameter& p : module.weights().parameters()) {
-    if (p.name != "fc.bias") p.value.mul_(5.0);  // so that every part counts
+    if (p.name != "fc.bias") p.value.mul_(5.0);  // so that every part affects the output
   }
   module.weights().Refresh();
   EagleInputs inputs{
@@ -121,7 +123,8 @@ TEST(EagleTest, GradientsOfAllWeights) {
   const Tensor mix = torch::randn({length, shape.hidden});
   for (const NamedParameter& p : module.weights().parameters()) {
     SCOPED_TRACE(p.name);
-    // One pass: the features of later ones are detached, so their value has another derivative.
+    // Only one pass: inputs of later passes are detached, but finite differences would include
+    // them.
     ExpectDirectionalDerivative(p.value, [&] {
       module.weights().Refresh();
       return (module.Forward(inputs, 1) * mix).sum();
@@ -129,7 +132,7 @@ TEST(EagleTest, GradientsOfAllWeights) {
   }
 }
 
-// Weights in the layout of EAGLE's authors, with a bias and without.
+// A run can begin with weights in the layout of EAGLE's authors, with and without a bias.
 TEST(EagleTest, BeginsWithPublishedWeights) {
   const std::string folder = FT_SOURCE_DIR "/tests/parity/draft/";
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
@@ -161,7 +164,8 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
   EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
 }
 
-// A run that begins with a draft file judges its weights as the run that wrote it did.
+// A run that begins with a draft file has the losses of a run that begins with the checkpoint from
+// which the file was exported.
 TEST_F(RunTest, HassBeginsWithADraftFile) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
@@ -186,8 +190,8 @@ TEST_F(RunTest, HassBeginsWithADraftFile) {
             std::string::npos);
 }
 
-// With a learning rate of 0, the averages equal the weights read from `init`, not the random ones
-// that these replace.
+// With a learning rate of 0, the averages equal the weights read from `init`, not the random
+// weights that were initialised before.
 TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
@@ -211,8 +215,8 @@ TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
   }
 }
 
-// scored_tokens as large as the vocabulary trains like 0, all tokens; fewer tokens give other
-// losses.
+// scored_tokens as large as the vocabulary trains like scored_tokens = 0, which means all tokens.
+// Fewer tokens give other losses.
 TEST_F(RunTest, HassLearnsFromTheScoredTokens) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const auto losses = [&](const char* scored) {
@@ -237,7 +241,7 @@ TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
   ExpectExactResume(run, 3 * 10);
 }
 
-// Losses at the first step, when the draft still knows nothing.
+// Token alignment changes the first step's loss with three passes, but not with one.
 TEST_F(RunTest, TokenAlignmentChangesLaterPassesOnly) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const auto loss = [&](const char* passes, const char* share) {
@@ -261,7 +265,7 @@ TEST_F(RunTest, TokenAlignmentChangesLaterPassesOnly) {
 TEST_F(RunTest, DraftsLearnAndExport) {
   MakeTarget(FileType::kF32);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/eagle", "eagle");
-  run.recipe.ema = 0.5;  // its file has one weight of each
+  run.recipe.ema = 0.5;  // the file has one tensor for each weight and its average
   const TrainedDraft trained = TrainDraft(run);
   const auto& draft = trained.file;
   ASSERT_NE(draft, nullptr);

@@ -19,7 +19,8 @@ struct RowLosses {
 
 constexpr int64_t kDerivedRows = 128;  // rows at once: objectives keep many values a token
 
-// Differentiates by libtorch's autograd, which is slow; these losses serve for comparisons.
+// Differentiates an objective by libtorch's autograd. This is slow, but these losses are only for
+// comparisons.
 RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const Tensor& draft) {
   const torch::AutoGradMode enabled(true);
   RowLosses all{torch::zeros({draft.size(0)}, draft.options().dtype(torch::kFloat32)),

@@ -50,8 +50,9 @@ Tensor BothTops(const Tensor& target, const Tensor& draft, const ObjectiveOption
   return CrossEntropyAmong(among, target, draft);
 }
 
-// 1 - the share of the target's top K in the draft's top K, with steps replaced by sigmoids (Patel
-// et al. 2022): a token's rank is 1 + the sum over the others of sigmoid(their lead in logits).
+// The complement of recall: 1 - the share of the target's top K that is in the draft's top K, with
+// step functions replaced by sigmoids (Patel et al. 2022). The soft rank of a token is 1 + the sum
+// of sigmoid((other logit - own logit) / temperature) over the other tokens.
 Tensor RecallSurrogate(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
   const Tensor wanted = draft.gather(1, TopIds(target, o.top));  // [rows, K]
   std::vector<Tensor> found;

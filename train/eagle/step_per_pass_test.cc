@@ -62,7 +62,7 @@ TEST_F(RunTest, AStepOfOnePassIsAStep) {
   ExpectSameTensors(plain.out, run.out, kTensors);
 }
 
-// Compares with two passes over a step's two batches, written out by hand.
+// Compares a run with two passes over a step's two batches that are written out by hand.
 TEST_F(RunTest, StepsOfTwoPassesAreThoseByHand) {
   MakeTarget(FileType::kQ8_0, 20);
   TrainOptions run = PassRun(directory_, "/run", 2, true);

@@ -24,8 +24,8 @@ EddParts PartsOf(const Recipe& r) {
           r.Number("train_head") != 0.0};
 }
 
-// The Hugging Face index of the hidden state that the draft reads; negative ones count from the
-// end.
+// Returns the Hugging Face index of the hidden state that the draft reads. The setting `layer`
+// counts from the end if it is negative.
 Result<int> TapOf(const Recipe& r) {
   const auto states = static_cast<double>(r.layers + 1);
   const double layer = r.Number("layer"), index = layer < 0.0 ? layer + states : layer;
@@ -106,7 +106,7 @@ class EddTask final : public DraftTask {
             longest};
   }
 
-  // The draft's row p and the target's both predict token p + 1.
+  // Row p of the draft's outputs and row p of the target's features both predict token p + 1.
   Tensor Loss(const Tensor& outputs, const Tensor& features, const Batch& batch, double scale) {
     const Tensor rows = LearntRows(batch), states = outputs.index_select(0, rows);
     if (distils_) {
@@ -144,7 +144,7 @@ HeldOut EddTask::Judge(const Batch& batch) {
       continue;
     }
     const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
-    // Moved to the row before, where DraftAccuracy expects the guess.
+    // Guesses are moved to the row before, where DraftAccuracy expects them.
     guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
   }
   return held_out;

@@ -28,7 +28,7 @@ std::vector<int32_t> Values(const Tensor& x) {
   return {x.data_ptr<int32_t>(), x.data_ptr<int32_t>() + x.numel()};
 }
 
-// The vector of E-19.
+// BlockStarts gives the vector of E-19.
 TEST(EddTest, BlocksBeginAtTheAnswer) {
   const Batch paper = Sequence({0, 0, 1, 1, 1, 1, 1}, std::vector<int32_t>(7, 0));
   EXPECT_EQ(Values(BlockStarts(paper, 2)), (std::vector<int32_t>{0, 1, 2, 2, 4, 4, 6}));
@@ -90,7 +90,7 @@ TEST(EddTest, AttentionGoesByBlocks) {
       });
 }
 
-// If every document is one block, so that no states are seen, it is causal attention.
+// If every document is one block, no states are attended to, and the result is causal attention.
 TEST(EddTest, OneBlockIsCausalAttention) {
   torch::manual_seed(3);
   const AttentionShape s = SmallAttention();
@@ -177,6 +177,7 @@ TEST_F(RunTest, EddAndVdmLearnAndExport) {
   }
 }
 
+// A hidden state that the target does not have is an error.
 TEST_F(RunTest, EddRefusesALayerThatIsNone) {
   MakeTarget(FileType::kF32);
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "edd");

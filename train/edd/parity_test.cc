@@ -1,4 +1,4 @@
-// Compares the engine's drafting with EDD and VDM with training's forward pass.
+// Compares the engine's EDD and VDM draft steps with training's forward pass.
 #include <gtest/gtest.h>
 
 #include "draft/edd/edd_testing.h"

@@ -1,5 +1,5 @@
-// `foretoken train glide` and `train vanilla` (G-24): a small language model with cross-attention
-// to the keys and values of its frozen target, and one without.
+// `foretoken train glide` and `train vanilla` (G-24): a small language model, in glide with
+// cross-attention to the keys and values of its frozen target, in vanilla without.
 #include <array>
 
 #include "draft/glide/glide_spec.h"
@@ -37,8 +37,8 @@ LlamaShape DraftShape(const Recipe& r) {
   return s;
 }
 
-// Returns the target's layers (0-based) that the draft's layers read, of which the last is
-// `kv_layer` (1-based).
+// Returns the target's layers (0-based) that the draft's layers attend to. The last one is the
+// setting `kv_layer` (1-based).
 std::vector<int> KvLayers(const Recipe& r) {
   if (!Looks(r)) return {};
   return GlideSpec::KvLayers(static_cast<int>(r.Number("draft_layers")),
@@ -98,9 +98,9 @@ class GlideTask final : public DraftTask {
 };
 
 // Row r of step k reads token r and has k drafted tokens before it; its guess is moved to the row
-// before, where DraftAccuracy expects it. Exact for drafts of one layer. In deeper drafts, the keys
-// of later layers are computed with the query's view of the target, which is not the view they had
-// when they were drafted.
+// before, where DraftAccuracy expects it. This is exact for drafts of one layer. In deeper drafts,
+// the later layers' keys depend on the target positions that a row attends to: here these are
+// chosen for step k in all rows, but in drafting each row had those of its own step.
 HeldOut GlideTask::Judge(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
   if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
@@ -141,7 +141,8 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   return WithTask<GlideTask>(std::move(draft), device);
 }
 
-// Exports a draft of either method for the drafter `glide`; the file's `kv_layers` tell them apart.
+// Exports a draft of either method for the drafter `glide`; `kv_layers` in the file tells the
+// methods apart.
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
   draft.method = GlideSpec::kMethod;

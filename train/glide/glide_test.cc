@@ -1,4 +1,4 @@
-// GLIDE: which of the target's positions are seen, attention to them, gradients, whole runs.
+// Tests of GLIDE: masks over the target's positions, cross-attention, gradients, whole runs.
 #include <gtest/gtest.h>
 
 #include "glide/cross_attention.h"
@@ -14,7 +14,8 @@ Tensor Ints(std::vector<int32_t> values) {
   return torch::tensor(values, torch::kInt32).view({1, -1});
 }
 
-// G-19: L = 3, T = 7; then a document that begins at 2.
+// The vectors of G-19: blocks of L = 3 in T = 7 positions, then with a document that begins at
+// position 2.
 TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
   const Tensor whole = torch::zeros({1, 7}, torch::kInt32);
   EXPECT_TRUE(BlockKeys(whole, 3).equal(Ints({0, 1, 2, 2, 2, 2, 5})));
@@ -23,7 +24,7 @@ TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
   EXPECT_TRUE(BlockKeys(whole, 1).equal(Ints({0, 0, 1, 2, 3, 4, 5})));
 }
 
-// The root sees what is before it, the k-th drafted token what was before its root.
+// The root attends to the positions before it, and so do the tokens drafted from it.
 TEST(GlideMaskTest, StepsSeeWhatWasBeforeTheRoot) {
   const Tensor whole = torch::zeros({1, 6}, torch::kInt32);
   EXPECT_TRUE(StepKeys(whole, 0).equal(Ints({0, 0, 1, 2, 3, 4})));
@@ -42,7 +43,7 @@ class CrossAttentionTest : public testing::Test {
   Tensor seen_ = torch::randn({s_.batch * s_.length, 2 * s_.kv_heads* s_.head_dim});
 };
 
-// CrossAttention and its gradients equal those of PlainCrossAttention.
+// CrossAttention and its gradients equal PlainCrossAttention and its gradients.
 TEST_F(CrossAttentionTest, IsThatOfPlainOperations) {
   const Tensor mix = torch::randn_like(q_.detach());
   for (const Tensor& last : {BlockKeys(first_, 4), StepKeys(first_, 3)}) {
@@ -52,7 +53,7 @@ TEST_F(CrossAttentionTest, IsThatOfPlainOperations) {
   }
 }
 
-// A change to what the target computed shows in the rows that may see it, and nowhere else.
+// Changed keys and values at a position change the rows that may attend to it, and no others.
 TEST_F(CrossAttentionTest, RowsSeeWhatTheMaskAllows) {
   torch::NoGradGuard no_grad;
   const Tensor last = BlockKeys(first_, 4);
@@ -88,7 +89,7 @@ TEST(GlideTest, GradientsOfAllWeights) {
   const int64_t length = 16;
   for (const NamedParameter& p : module.weights().parameters()) {
     torch::NoGradGuard no_grad;
-    if (p.decays) p.value.mul_(10.0);  // so that every part counts
+    if (p.decays) p.value.mul_(10.0);  // so that every part affects the output
   }
   module.weights().Refresh();
   const Tensor first = torch::zeros({1, length}, torch::kInt32);
@@ -114,6 +115,7 @@ TEST_F(RunTest, KilledGlideRunContinuesBitForBit) {
   ExpectExactResume(TinyDraftRun(directory_, directory_ + "/glide", "glide"), 3 * 14);
 }
 
+// A GLIDE draft has cross-attention to the target, a Vanilla draft has none.
 TEST_F(RunTest, GlideLooksAndVanillaDoesNot) {
   MakeTarget(FileType::kF32);
   const auto train = [&](const std::string& method, std::map<std::string, std::string> settings) {

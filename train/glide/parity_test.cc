@@ -13,7 +13,8 @@ constexpr int64_t kLength = 24, kSteps = 4;
 
 class GlideParity : public ParityTest {
  protected:
-  // Makes equal random weights on both sides, and a document with the target's keys and values.
+  // Makes equal random weights in training and in the engine, and a document with the target's keys
+  // and values.
   void Make(const std::string& method, int64_t layers) {
     const LlamaShape& target = target_->shape();
     LlamaShape own = target;
@@ -65,7 +66,8 @@ class GlideParity : public ParityTest {
   int compared_ = 0;
 };
 
-// Blocks of the training mask equal drafts whose root is the block's first position.
+// The logits of a block in training equal those of a draft whose root is the block's first
+// position.
 TEST_F(GlideParity, BlocksAreDrafts) {
   torch::NoGradGuard no_grad;
   Make("glide", 1);

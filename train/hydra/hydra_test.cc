@@ -50,7 +50,7 @@ TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
 }
 
 // An element that survives both of a head's dropouts (of its input and of its scores) is scaled
-// twice, others are 0; the dropouts of different heads are independent.
+// twice, and every other element is 0. The dropouts of different heads are independent.
 TEST_F(ParityTest, HydrasDropoutIsAheadOfBlocksAndScores) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 40);
@@ -96,7 +96,7 @@ TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
     EXPECT_TRUE(trained.ok()) << trained.error().message;
     return Losses(run.out);
   };
-  // The rate of the worker process, to which lr is not passed.
+  // The worker process has this learning rate, because Announce does not pass lr on.
   const double lr = TinyDraftRun(directory_, directory_, "hydra").recipe.lr;
   EXPECT_EQ(losses(0.2, 1, lr), losses(0.2, 2, lr));
   const std::vector<std::string> with = losses(0.2, 1, 0.0), without = losses(0.0, 1, 0.0);

@@ -19,7 +19,7 @@ HydraModule::HydraModule(const FrozenTarget& target, const HydraShape& shape, We
   for (int k = 0; k < shape.heads; ++k) heads_.push_back(NewHead(spec, k));
 }
 
-// Checkpoints use our names of tensors.
+// Checkpoints use the tensor names of draft files.
 HydraModule::Head HydraModule::NewHead(const HydraSpec& spec, int index) {
   const auto layer = [&](const TensorSpec& weight, const TensorSpec& bias) {
     return Layer{&weights_.AddMatrix({{weight.name, weight.rows()}}, weight.cols(), 0.0),
