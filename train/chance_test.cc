@@ -1,4 +1,4 @@
-// Tests of random draws and dropout: the mean, the gradient, and dependence on the key alone.
+// Tests of random draws and dropout: the mean, the gradient, and dependence on nothing but the key.
 #include "chance.h"
 
 #include "ops_testing.h"

@@ -29,10 +29,10 @@ class DocumentEncoder {
 // control tokens, and the chat template is ours or missing.
 bool RendersAsOurs(const TokenizerData& tokenizer);
 
-// Makes the encoder for a tokenizer. If RendersAsOurs, it renders documents by RenderChatMl, else
-// by the model's own chat template, like the engine does when serving (transcript_encoder.h).
-// `mask_user`: the loss covers answers only. `tokenizer` must outlive the result. Errors: a syntax
-// error in the template; messages begin with `origin`, a file name.
+// Makes the encoder for a tokenizer. If RendersAsOurs(tokenizer), the encoder renders documents by
+// RenderChatMl; if not, by the model's own chat template, which the engine uses, too
+// (transcript_encoder.h). `mask_user`: the loss covers answers only. `tokenizer` must outlive the
+// result. Errors: a syntax error in the template; messages begin with `origin`, a file name.
 Result<std::unique_ptr<DocumentEncoder>> NewDocumentEncoder(const Tokenizer& tokenizer,
                                                             bool mask_user,
                                                             const std::string& origin);

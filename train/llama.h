@@ -46,7 +46,7 @@ struct Batch {
   torch::Tensor targets;    // [batch * length] int32: the next token
   torch::Tensor weights;    // [batch * length] f32: 0 where the target has no loss
   torch::Tensor first_key;  // [batch, length] int32: the first position of the document
-  // These are for drafters that learn from the target's features.
+  // The rest is for drafters that learn from the target's features.
   torch::Tensor inner;   // [batch * length] f32: 1 where the token itself has a loss and the next
                          // position belongs to the same document
   torch::Tensor extent;  // [batch * length] f32: positions of the document's piece, 0 in padding

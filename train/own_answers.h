@@ -20,12 +20,12 @@ std::string HeldOutQuestionsPath(const std::string& run);
 std::string MeasuredDraftPath(const std::string& run);
 std::string OwnAnswersPath(const std::string& run);
 
-// Writes the first questions of the conversations: of at most 200, evenly chosen. Leaves no file if
-// there are none. Errors: errors of the file system.
+// Writes the first question of each conversation, at most 200 questions, evenly chosen. Leaves no
+// file if there are none. Errors: errors of the file system.
 Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run);
 
 struct OwnAnswers {
-  double tau = 0.0;  // tokens a cycle, bonus included, of greedy chains of five
+  double tau = 0.0;  // tokens a cycle, bonus included: greedy decoding, chains of five
   int64_t questions = 0;
   std::vector<float> acceptance;  // as DraftInfo::acceptance
 };
@@ -40,7 +40,7 @@ Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run,
 struct AnswerTrial {
   std::string run, target;
   int64_t threads = 0;  // 0: one per core
-  int questions = 24;   // at most, taken evenly
+  int questions = 24;   // the most to ask, evenly chosen
 };
 // Estimates how many questions (4 to 24) a target of `target_bytes` answers in about `seconds`, if
 // it answers each twice: without drafts and with them.

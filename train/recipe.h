@@ -16,7 +16,7 @@ namespace foretoken::train {
 
 struct DataSource {
   std::string files;  // a file, a directory, or a glob
-  // Times the source is seen in an epoch. A fractional part selects random documents in each epoch.
+  // How often the source is seen in an epoch. A fractional part selects other documents each time.
   double weight = 1.0;
 };
 

@@ -119,7 +119,7 @@ inline TrainOptions TinyDraftRun(const std::string& directory, const std::string
   return options;
 }
 
-// Trained models that many tests use as target. Each is trained once in a process.
+// Trained models that many tests use as targets. Each is trained once in a process.
 class TargetRuns {
  public:
   // Returns the folder of a run of `steps` steps. If training fails, reports that and returns "".

@@ -1,5 +1,5 @@
-// Encodes conversations like the engine does: by the target's chat template or, if the target has
-// none, as ChatML.
+// Encodes conversations as the engine does: by the target's chat template or, if it has none, as
+// ChatML.
 #pragma once
 
 #include <span>
@@ -30,7 +30,7 @@ struct Transcript {
 Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenizer& tokenizer,
                                     std::span<const ChatMessage> messages);
 
-// Encodes transcripts. Answers are tokenized separately, like when serving, so the ids equal those
+// Encodes transcripts. Answers are tokenized separately, just as in serving, so the ids equal those
 // of ChatPrompter::EncodeTranscript unless a token there spans an answer's boundary. A plain text
 // begins with bos if the tokenizer adds bos, and ends with eos or another end-of-generation token.
 class TranscriptEncoder final : public DocumentEncoder {

@@ -21,7 +21,8 @@ KeyValues KeyValuesOf(const Tensor& keys, const Tensor& values, const AttentionS
   return {PlainRotated(keys, rope).reshape(flat), values.reshape(flat)};
 }
 
-// A block of queries [begin, end), which may see states before `end` and tokens [first_token, end).
+// A block of queries [begin, end), which may attend to states before `end` and to tokens
+// [first_token, end).
 struct QueryBlock {
   int64_t begin, end, first_token;
 };

@@ -45,7 +45,7 @@ std::vector<int64_t> NonZeroRows(const Tensor& gradient) {
   return {rows.data_ptr<int64_t>(), rows.data_ptr<int64_t>() + rows.numel()};
 }
 
-// A query's output depends on exactly the tokens and states that it may see.
+// A query's output depends on exactly the tokens and states that it may attend to.
 TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
   torch::manual_seed(1);
   const AttentionShape s{1, 7, 2, 1, 4, 7};

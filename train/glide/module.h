@@ -21,7 +21,7 @@ struct GlideInputs {
   torch::Tensor ids;        // [rows] int32
   torch::Tensor first_key;  // [batch, length] int32
   // Unused without cross-attention. keys_values: for each draft layer the target's keys, then
-  // values, [rows, 2 * kv_heads * head_dim]; last_key: the last of their positions that each
+  // values, [rows, 2 * kv_heads * head_dim]; last_key: the last target position that each
   // position attends to, int32 [batch, length].
   std::vector<torch::Tensor> keys_values;
   torch::Tensor last_key;

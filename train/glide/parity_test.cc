@@ -42,7 +42,7 @@ class GlideParity : public ParityTest {
     if (looks_) inputs_.keys_values = target_->KeysValues(batch, read);
   }
 
-  // Returns training's logits if position p sees the target up to last_key[p].
+  // Returns training's logits if position p attends to the target up to last_key[p].
   Tensor Logits(const Tensor& last_key) {
     inputs_.last_key = last_key;
     return torch::matmul(module_->Forward(inputs_), module_->head().compute.t());
@@ -86,8 +86,8 @@ TEST_F(GlideParity, TargetsOfOtherFamilies) {
   EXPECT_EQ(compared_, 9 * 5);
 }
 
-// With two layers, the keys of positions before the root matter, too. Each of these positions sees
-// the target's keys and values of the positions before it.
+// With two layers, the keys of positions before the root matter, too. Each of these positions
+// attends to the target's keys and values of the positions before it.
 TEST_F(GlideParity, StepsOfTwoLayers) {
   torch::NoGradGuard no_grad;
   Make("glide", 2);
