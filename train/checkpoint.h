@@ -13,8 +13,8 @@
 namespace foretoken::train {
 
 // Writes a checkpoint. With weight averaging, the averages are stored under the weights' names,
-// which exports read, and the names of the live weights begin with kLiveWeight. Errors: errors of
-// the file system; a value that is not finite. On an error the previous checkpoint stays.
+// which exports read, and the names of the live weights begin with kLiveWeight. Errors: file-system
+// errors; a value that is not finite. On an error the previous checkpoint stays.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 

@@ -201,6 +201,7 @@ TEST_F(ContinuationTest, OlderFilesGoOn) {
   EXPECT_NE(ReadCheckpointInfo(run_.out)->begun, "");
 }
 
+// A damaged checkpoint is an error that names the file, and the file stays as it is.
 TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
   Begin();
   const std::string path = CheckpointPath(run_.out);
@@ -217,6 +218,7 @@ TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
   EXPECT_EQ(ErrorOf(run_), "none");
 }
 
+// A field of the wrong type in a checkpoint is an error that names the field.
 TEST_F(ContinuationTest, FieldsOfAnotherTypeAreNamed) {
   Begin();
   const auto error_with = [&](const char* name, const Json& value) {
@@ -275,6 +277,7 @@ TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
   }
 }
 
+// A target with a value that is not finite is an error that names the tensor.
 TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   std::vector<TensorRecord> records = RecordsOf(directory_ + "/target_run");

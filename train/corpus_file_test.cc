@@ -46,6 +46,7 @@ class CorpusFileTest : public TemporaryFiles {
   std::string bytes_;
 };
 
+// Load restores a saved corpus, and Find compares its key.
 TEST_F(CorpusFileTest, ReadsWhatItWrites) {
   EXPECT_EQ(file_.Find(77, 1), KeptCorpus::kFits);
   EXPECT_EQ(file_.Find(78, 1), KeptCorpus::kOther);

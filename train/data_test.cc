@@ -235,6 +235,7 @@ TEST_F(RecipeMixTest, IsSharedByRecipes) {
   EXPECT_THAT(read(R"({"datasets": [1]})", {{"mix", "mix.json"}}), HasSubstr("is not a text"));
 }
 
+// Unknown fields, malformed values and impossible sizes are errors.
 TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   Recipe recipe;
   const Status unknown = ReadRecipe(Json{{"leyers", 3}}, "r.json", recipe);

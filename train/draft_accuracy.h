@@ -29,8 +29,8 @@ torch::Tensor AtRows(const torch::Tensor& tokens, const torch::Tensor& rows, int
 // L-5, teacher-forced acceptance: drafts start at every prefix whose next token is the target's
 // argmax. Step k is correct if its token is the target's argmax. A draft ends at its first
 // incorrect step, or where the text departs from the target's argmax.
-// L-6, head accuracy: of all tokens with a loss, the share that is the most likely one of step k,
-// and the share that is among its kLikeliest most likely ones, given the text before them.
+// L-6, head accuracy: the shares of the tokens with a loss that step k ranks first, and among its
+// kLikeliest top tokens, given the text before them.
 class DraftAccuracy {
  public:
   explicit DraftAccuracy(int64_t steps)

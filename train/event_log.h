@@ -1,4 +1,4 @@
-// The logs of a run: log.jsonl, a JSON line a step, and a TensorBoard event file.
+// The logs of a run: log.jsonl, with a JSON line for each step, and a TensorBoard event file.
 #pragma once
 
 #include <cstdio>

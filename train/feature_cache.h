@@ -22,12 +22,12 @@ struct RowForm {
 // The packing of documents changes in every epoch, but attention stays inside a piece of a
 // document, so the piece's tokens determine its rows. A piece keeps the rows that were computed for
 // it first, even when the target runs again because other pieces of a batch are missing. A run
-// resumed after a kill therefore sees the same rows, although the file has records of steps after
-// the checkpoint.
+// resumed after a kill therefore gets the rows of the uninterrupted run, although the file has
+// records of steps after the checkpoint.
 //
 // Results with and without a cache differ by rounding, in bf16 and f32: keys are rotated by the
-// position in the sequence, which changes between epochs. Pieces at an unchanged position have the
-// same bits.
+// position in the sequence, which changes between epochs. At an unchanged position, the rows of a
+// piece have equal bits.
 class FeatureCache {
  public:
   // `report`: whether the destructor prints on stderr how many batches were served.

@@ -53,6 +53,7 @@ class FeatureCacheTest : public RunTest {
 
 void ExpectBits(const Tensor& a, const Tensor& b) { EXPECT_TRUE(a.equal(b)); }
 
+// Rows from the file have the bits that the target computed, wherever in a batch their piece is.
 TEST_F(FeatureCacheTest, ServesWhatTheTargetComputed) {
   const Batch batch = Packed({{kA, kB}, {kC}});
   const Tensor computed = plain_->Features(batch), first = cached_->Features(batch);

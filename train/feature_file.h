@@ -33,9 +33,9 @@ Json FeatureOwner(const ModelFile& target, const std::string& rows);
 class FeatureFile {
  public:
   // Opens or creates the file at `path`, and truncates an incomplete last record of a killed run.
-  // Records do not grow the file beyond `limit` bytes. Errors: errors of the file system; a file
-  // that is open in another process or is not a feature file; a file whose owner differs from
-  // `owner` (the message names the first difference).
+  // Records do not grow the file beyond `limit` bytes. Errors: file-system errors; a file that is
+  // open in another process or is not a feature file; a file whose owner differs from `owner` (the
+  // message names the first difference).
   static Result<std::unique_ptr<FeatureFile>> Open(const std::string& path, const Json& owner,
                                                    uint64_t limit);
   FeatureFile(const FeatureFile&) = delete;

@@ -21,7 +21,7 @@ std::string MeasuredDraftPath(const std::string& run);
 std::string OwnAnswersPath(const std::string& run);
 
 // Writes the first question of each conversation, at most 200 questions, evenly chosen. Leaves no
-// file if there are none. Errors: errors of the file system.
+// file if there are none. Errors: file-system errors.
 Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run);
 
 struct OwnAnswers {

@@ -124,6 +124,7 @@ TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   ExpectTwoWorkersAgree(one, 3 * (2 + 2 * 9));
 }
 
+// If a worker ends, the error names the worker and its exit status.
 TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.workers = 2;
@@ -275,6 +276,7 @@ TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
   EXPECT_FALSE(draft.file->info().acceptance.empty()) << "measured with the held-out loss";
 }
 
+// An exported Hugging Face directory has the tokenizer and the configuration of the run.
 TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {
   const std::string out = directory_ + "/run";
   TrainOptions options = TinyRun(directory_, out);
@@ -295,7 +297,7 @@ TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {
   EXPECT_FALSE((*hf)->config().rope_interleaved);
   const auto json = ReadJsonFile(out + "/hf/tokenizer.json");
   ASSERT_TRUE(json.ok());
-  EXPECT_EQ((*json)["model"]["vocab"][kTurnEnd], 2);  // not numbered after the rest
+  EXPECT_EQ((*json)["model"]["vocab"][kTurnEnd], 2);  // not renumbered after the other tokens
   EXPECT_FALSE(ExportHuggingFace(out, out + "/hf", FileType::kQ8_0).ok());
 }
 

@@ -11,6 +11,7 @@ namespace {
 // Runs on the small models of the model parity tests, in Hugging Face's format.
 class TargetTest : public testing::TestWithParam<const char*> {};
 
+// Hidden states equal those of the engine.
 TEST_P(TargetTest, HiddenStatesAreTheEngines) {
   torch::manual_seed(4);
   const std::string path = std::string(FT_SOURCE_DIR "/tests/parity/model/") + GetParam();

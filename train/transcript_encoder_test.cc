@@ -157,6 +157,7 @@ TEST(ChatEncoderTest, ConversationsThatBeginOrEndOtherwise) {
   EXPECT_FALSE(talk.ids.empty());
 }
 
+// Without mask_user, every token has a loss.
 TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
   Talk talk(WithTemplate(PieceVocabulary(), TemplateNamed("llama-2")), /*mask_user=*/false);
   EXPECT_THAT(talk.Learnt(kTalk),

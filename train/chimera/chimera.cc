@@ -19,8 +19,8 @@ ChimeraShape ShapeOf(const Recipe& r) {
           r.Number("shared_output") != 0.0};
 }
 
-// Returns the anchors, the rows where drafts begin: a document's first row is none, because it has
-// no feature before it.
+// Returns the anchors (rows where drafts begin) from which `head` learns. A document's first row is
+// left out, because it has no feature before it.
 HeadRows Anchors(const Batch& batch, int64_t head) { return RowsOfHead(batch, head, /*skip=*/1); }
 
 class ChimeraTask final : public DraftTask {

@@ -1,5 +1,5 @@
-// `foretoken train glide` and `train vanilla` (G-24): a small language model, in glide with
-// cross-attention to the keys and values of its frozen target, in vanilla without.
+// `foretoken train glide` and `train vanilla` (G-24): a small language model. In glide it has
+// cross-attention to the keys and values of its frozen target, in vanilla it has none.
 #include <array>
 
 #include "draft/glide/glide_spec.h"
@@ -99,8 +99,8 @@ class GlideTask final : public DraftTask {
 
 // Row r of step k reads token r and has k drafted tokens before it; its guess is moved to the row
 // before, where DraftAccuracy expects it. This is exact for drafts of one layer. In deeper drafts,
-// the later layers' keys depend on the target positions that a row attends to: here these are
-// chosen for step k in all rows, but in drafting each row had those of its own step.
+// the later layers' keys depend on the mask over the target's positions. Here all rows have the
+// mask of step k, but in drafting each row had the mask of its own step.
 HeldOut GlideTask::Judge(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
   if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
