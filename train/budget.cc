@@ -16,7 +16,7 @@ constexpr double kUsualWarmup = 0.05;       // of the schedule
 constexpr double kFirstRate = 0.1;          // lowest share of the full rate during warm-up
 constexpr int64_t kFewestSteps = 5;         // between plans
 constexpr int64_t kPlansAhead = 6;          // replans after 1 / 6 of a plan's steps
-constexpr double kLargestDeviation = 0.01;  // of the budget; a smaller one keeps the plan's end
+constexpr double kLargestDeviation = 0.01;  // of the budget; smaller ones keep the plan's end
 constexpr double kEvaluationShare = 0.06;   // of the budget
 constexpr double kMostEvaluations = 10;
 

@@ -85,7 +85,7 @@ TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
   EXPECT_EQ(run.progress.back(), 1.0);
 }
 
-// A plan limits evaluations to the batches that fit: a full one would take a third of the budget.
+// A plan limits evaluations to the batches that fit: all of them would take a third of the budget.
 TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
   const SimulatedRun run = Simulate(
       BudgetRecipe(100.0), [](int64_t) { return 4.0; }, 4.0);
@@ -115,7 +115,7 @@ std::function<double()> TickingClock(int64_t stop_at) {
 
 TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
   TrainOptions whole = TinyRun(directory_, directory_ + "/whole");
-  whole.recipe.budget = 80.0;  // ticks; a step takes one
+  whole.recipe.budget = 80.0;  // ticks of the clock; a step takes one tick
   whole.clock = TickingClock(0);
   const Status once = Train(whole);
   ASSERT_TRUE(once.ok()) << once.error().message;
@@ -207,7 +207,7 @@ TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
 
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};
 
-// A draft file contains the measurement of its own checkpoint, and none of another one.
+// A draft file contains the measurement of its own checkpoint, but not that of an earlier one.
 TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
@@ -257,7 +257,7 @@ TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
 }
 
 // The draft file of a finished run is overwritten only after further training, because the user may
-// have replaced it, for example by one of another type.
+// have replaced it, for example by a file of another type.
 TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");

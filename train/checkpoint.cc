@@ -53,7 +53,7 @@ Status CopyWeights(const Result<File>& file, WeightSet& weights) {
   return {};
 }
 
-// Copies the weights of a draft file. A bias that it lacks stays zero.
+// Copies the weights of a draft file. A bias that the file lacks stays zero.
 Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& weights) {
   FT_ASSIGN_OR_RETURN(const auto file, DraftFile::Open(path));
   if (name_in_draft == nullptr) {

@@ -72,7 +72,7 @@ TEST_F(DatasetTest, LeavesOutTheBadLine) {
   EXPECT_FALSE(ListDataFiles("nothing*.txt", directory_).ok());
 }
 
-// A corpus can hold ids of more than 16 bits, as Qwen's control tokens have.
+// A corpus can hold ids of more than 16 bits, like those of Qwen's control tokens.
 TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
   Write("chat.jsonl", R"({"messages": [{"role": "user", "content": "a question"}]})"
                       "\n");
@@ -189,7 +189,7 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
 }
 
-// Packer::At gives the same sequence whether or not the ones before it were read.
+// Packer::At gives an equal sequence whether or not the sequences before it were read.
 TEST(PackingTest, PositionNeedsNoHistory) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
   Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);

@@ -51,7 +51,7 @@ TEST(DraftAccuracyTest, CountsByHand) {
   // Rows 0 .. 4 and 6 have a token of their document after the next one.
   EXPECT_DOUBLE_EQ(value.at("top1_1"), 5.0 / 6);
   EXPECT_DOUBLE_EQ(value.at("top5_1"), 6.0 / 6);
-  // Rows 1 .. 4: 40 and 60 are in the text; 51 is wrong (50), as is 7.
+  // Rows 1 .. 4: guesses 40 and 60 are the text's tokens; 51 (for 50) and 7 are wrong.
   EXPECT_DOUBLE_EQ(value.at("top1_2"), 2.0 / 4);
   EXPECT_DOUBLE_EQ(value.at("top5_2"), 2.0 / 4);
 }

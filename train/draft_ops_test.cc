@@ -95,7 +95,7 @@ TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
   ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
 }
 
-// The vectors of L-3, with logits whose softmax is P and S.
+// The vectors of L-3, for logits whose softmax gives P and S.
 TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});

@@ -42,7 +42,7 @@ std::string DrafterOf(const Method& method) {
 }
 
 // Checks that the layout supports the method. Errors: a method whose drafts no other server loads,
-// a layout that does not support them.
+// a layout that does not support its drafts.
 Status CheckIsServed(const ExportRequest& request, const Method& method) {
   const ServedLayout* served = FindServedLayout(DrafterOf(method));
   if (served == nullptr) {

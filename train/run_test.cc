@@ -77,7 +77,7 @@ TEST(ScheduleTest, RatesFollowTheRecipe) {
   recipe.schedule = "constant";
   EXPECT_DOUBLE_EQ(LearningRate(recipe, 51, 0.5), 1.0);
   recipe.schedule = "linear";
-  recipe.decay_steps = 200;  // goes on as if the run were longer
+  recipe.decay_steps = 200;  // decays as slowly as a longer run
   EXPECT_DOUBLE_EQ(LearningRate(recipe, 101, 1.0), 0.6);
 }
 

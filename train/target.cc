@@ -19,8 +19,8 @@ Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim, int64_t rope_dim) 
   return interleaved.index_select(0, rows);
 }
 
-// Initialises weights from the file's tensors, under Hugging Face names, as f32. Throws if one is
-// missing.
+// Initialises weights from the file's tensors, under Hugging Face names, as f32. Throws if a tensor
+// is missing.
 Initializer FileWeights(const ModelFile& file) {
   return [&file](const NewWeight& weight) {
     const std::string name = GgufTensorName(weight.name);

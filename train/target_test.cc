@@ -27,8 +27,8 @@ INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
                                          "llama-yarn", "mistral", "qwen2", "qwen3"));
 
-// Parity of heads that rotate partly (half-split and interleaved), with the magnitude of scaled
-// positions, and with a sliding window.
+// Hidden states also equal the engine's for targets whose heads rotate partly (half-split and
+// interleaved), that scale rotary positions with a magnitude, or that have a sliding window.
 TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
   int partly = 0;
   OnOtherFamilies([&] {

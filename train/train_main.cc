@@ -150,7 +150,8 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
   return {};
 }
 
-// Applies --data: the recipe's data are looked up in a folder; any other value replaces them.
+// Applies --data. If it is a folder, the recipe's data are looked up there; other values replace
+// the recipe's data.
 void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   Recipe& r = options.recipe;
   std::error_code fault;

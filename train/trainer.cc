@@ -147,8 +147,8 @@ Status Trainer::Resume() {
   return log_.Open(options_.out, state_.step);
 }
 
-// Whether training continues. The leader's decision and schedule are sent to all workers, so that
-// they stop at the same step.
+// Returns whether training continues. The leader's decision and schedule are sent to all workers,
+// so that they stop at the same step.
 Result<bool> Trainer::GoesOn() {
   BudgetPlan& plan = state_.plan;
   std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
@@ -261,7 +261,7 @@ Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepRe
   return {};
 }
 
-// Sums the step's metrics and operations over the workers.
+// Sums the step's metrics and its floating-point operations over the workers.
 Status Trainer::AddUp(StepResult& r) {
   std::vector<double> values = {r.flops};
   for (const auto& [name, value] : r.metrics) values.push_back(value);
@@ -303,8 +303,8 @@ bool Trainer::Plan(int64_t steps) {
   return tells;
 }
 
-// Returns the run's progress, of kProgressUnits; 0 during a budget's trial, when the end of the run
-// is not known yet.
+// Returns the run's progress, where kProgressUnits is its end; 0 during a budget's trial, when the
+// length of the run is not known yet.
 int64_t Trainer::ProgressUnits() const {
   if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
   return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);

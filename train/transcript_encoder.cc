@@ -78,8 +78,8 @@ class AnswerFinder {
                  ", an answer, when others follow"};
   }
 
-  // Returns the bytes of `tail`, the text after an answer's words, through the first stop token;
-  // all of them if there is none.
+  // Returns the number of bytes of `tail`, the text after an answer's words, through the first stop
+  // token; tail.size() if there is none.
   size_t LengthOfEnd(std::string_view tail) const {
     size_t length = tail.size();
     for (const std::string& stop : stops_) {

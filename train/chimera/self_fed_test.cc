@@ -8,8 +8,8 @@
 namespace foretoken::train {
 namespace {
 
-// The token of a row is 10 + row, head i's guess after it is (i + 1) * 100 + row; documents begin
-// at rows 0 and 4.
+// The token of a row is 10 + row, and head i's guess after the row is (i + 1) * 100 + row.
+// Documents begin at rows 0 and 4.
 TEST(SelfFedTest, NgramsByHand) {
   Batch batch;
   batch.batch = 1;

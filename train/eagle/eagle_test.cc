@@ -106,7 +106,7 @@ TEST(EagleTest, PassesAreStepsOfDrafting) {
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 14 + 22);  // of documents of 5 and 7 rows
+  EXPECT_EQ(compared, 14 + 22);  // in documents of 5 and 7 rows
 }
 
 TEST(EagleTest, GradientsOfAllWeights) {

@@ -11,7 +11,7 @@ Tensor TopIds(const Tensor& logits, int64_t top) {
   return std::get<1>(logits.topk(std::min(top, logits.size(1)), 1));
 }
 
-// -sum of p log q over the tokens where `among` is true.
+// Returns, by row, -sum of p log q over the tokens where `among` is true.
 Tensor CrossEntropyAmong(const Tensor& among, const Tensor& target, const Tensor& draft) {
   const Tensor p = torch::softmax(target, 1), log_q = torch::log_softmax(draft, 1);
   return -(p * log_q).masked_fill(among.logical_not(), 0.0).sum(1);

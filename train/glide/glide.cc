@@ -19,7 +19,7 @@ using torch::Tensor;
 
 bool Looks(const Recipe& recipe) { return recipe.method == GlideSpec::kMethod; }
 
-// Returns a setting's value, or `fallback` if it is 0, its default.
+// Returns a setting's value, or `fallback` if the value is 0, the default.
 int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallback) {
   const auto value = static_cast<int64_t>(recipe.Number(setting));
   return value == 0 ? fallback : value;
@@ -37,8 +37,8 @@ LlamaShape DraftShape(const Recipe& r) {
   return s;
 }
 
-// Returns the target's layers (0-based) that the draft's layers attend to. The last one is the
-// setting `kv_layer` (1-based).
+// Returns the target's layers (0-based) that the draft's layers attend to. The setting `kv_layer`
+// (1-based) names the last of them.
 std::vector<int> KvLayers(const Recipe& r) {
   if (!Looks(r)) return {};
   return GlideSpec::KvLayers(static_cast<int>(r.Number("draft_layers")),

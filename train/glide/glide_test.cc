@@ -24,7 +24,7 @@ TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
   EXPECT_TRUE(BlockKeys(whole, 1).equal(Ints({0, 0, 1, 2, 3, 4, 5})));
 }
 
-// The root attends to the positions before it, and so do the tokens drafted from it.
+// The root and the tokens drafted after it attend to the positions before the root.
 TEST(GlideMaskTest, StepsSeeWhatWasBeforeTheRoot) {
   const Tensor whole = torch::zeros({1, 6}, torch::kInt32);
   EXPECT_TRUE(StepKeys(whole, 0).equal(Ints({0, 0, 1, 2, 3, 4})));

@@ -28,8 +28,8 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
   }
 }
 
-// The mean over many draws equals the value without dropout where the head is linear: a head with
-// one block, whose nonlinear part is initialised to 0.
+// For a linear head, the mean over many draws equals the value without dropout. A head with one
+// block is linear, because its nonlinear part is initialised to 0.
 TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 6);
