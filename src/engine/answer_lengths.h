@@ -9,9 +9,10 @@ namespace foretoken {
 
 class AnswerLengths {
  public:
-  // Expected tokens of an answer that may have `limit` at most.
+  // Expected tokens of an answer that may have at most `limit`.
   double Expected(int limit) const { return std::min<double>(limit, typical_); }
-  // Records an answer of `tokens` tokens. If it was cut off at them, its own length is unknown.
+  // Records an answer of `tokens` tokens. The full length of an answer that was cut off is unknown,
+  // so such an answer only raises the estimate.
   void Observe(int tokens, bool cut_off) {
     if (cut_off && tokens < typical_) return;
     typical_ += kNewest * (tokens - typical_);

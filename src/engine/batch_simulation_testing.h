@@ -23,11 +23,12 @@ class BatchSimulation {
   // `hits`: [sessions] the probability that a guess is right. `costs` must outlive this.
   BatchSimulation(CostModel& costs, std::vector<double> hits);
 
-  // Time in one-row passes: of a pass of `rows` rows; of drafting one level for all sessions at
-  // once.
+  // Times in one-row passes: `truth` is that of a pass of `rows` rows, `level` that of drafting one
+  // level for all sessions at once.
   std::function<double(int rows)> truth = [](int rows) { return 1 + 0.1 * (rows - 1); };
   double level = 0.05;
-  // Gives every session an equal part of the rows, each taking the others to have as many nodes.
+  // Gives every session an equal part of the rows. Each session then assumes that every other
+  // session has as many nodes as it has itself.
   bool splits_equally = false;
   int prompts = 0;  // prompt rows in every pass
   int room = 64;    // rows of a pass, prompt rows included

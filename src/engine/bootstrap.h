@@ -23,11 +23,11 @@ Interval Bootstrap(size_t count,
                    double share = 0.95, int resamples = 2000, uint64_t seed = 0);
 
 // Bootstrap for items that were each measured once in every one of `passes` passes, where
-// measurements of one pass share a disturbance. Resamples passes as well as items, three fewer
-// passes than there are but at least one. Drawing all `passes` would understate the variance twice:
-// by the factor (passes - 1) / passes (Rao and Wu, 1988), and by 1 + 2 / (passes - 3), the variance
-// of Student's t for an estimate from so few passes. With four passes or fewer the interval is
-// still too narrow. REQUIRES: passes >= 1, and as Bootstrap.
+// measurements of one pass share a disturbance. Resamples passes as well as items. Each resample
+// draws `passes` - 3 passes, at least one: drawing all `passes` would understate the variance
+// twice, by the factor (passes - 1) / passes (Rao and Wu, 1988), and by 1 + 2 / (passes - 3), the
+// variance of Student's t for an estimate from so few passes. With four passes or fewer the
+// interval is still too narrow. REQUIRES: passes >= 1, and those of Bootstrap.
 Interval BootstrapPasses(size_t passes, size_t count,
                          const std::function<double(std::span<const size_t> drawn_passes,
                                                     std::span<const size_t> drawn)>& statistic,

@@ -15,9 +15,9 @@ struct JudgedGuess {
   bool accepted = false;
 };
 
-// Judges the best-scored candidate after each node of an accepted path that has candidates.
-// Candidates below a rejected token are left out, because the target never judged them, and so is
-// everything after the first `written` tokens, where the answer ended.
+// Judges, for each node of an accepted path, the best-scored of the candidates after it, if there
+// are any. Candidates below a rejected token are left out, because the target never judged them.
+// Everything after the first `written` tokens, where the answer ended, is left out too.
 std::vector<JudgedGuess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
                                       size_t written);
 
@@ -31,8 +31,8 @@ struct ConfidenceBin {
 // Ten bins of equal width over [0, 1].
 using ConfidenceBins = std::array<ConfidenceBin, 10>;
 
-// Index of the bin that holds `confidence`. A confidence is a quotient of probabilities, so one
-// that lies below a bin's lower edge by rounding error alone counts as in that bin.
+// Index of the bin that holds `confidence`. A confidence is a quotient of probabilities, so
+// rounding may move it just below the lower edge of its bin; it still counts in that bin.
 size_t BinOf(float confidence);
 
 // Expected calibration error over ten equal bins: the mean over all guesses of the distance between

@@ -19,8 +19,8 @@ std::string CostKey(const Model& model);
 // empty if neither variable is set.
 std::string CostPath(const std::string& key);
 
-// Reads the costs of passes of `model` and of its drafters from `path`. Errors: no such file,
-// another key, not a table of costs.
+// Reads the costs of passes of `model` and of its drafters from `path`. Errors: the file does not
+// exist, has another key, or holds no table of costs.
 Result<CostModel> ReadCosts(const std::string& path, const Model& model);
 // Errors: the folder cannot be created, or the file cannot be written.
 Status WriteCosts(const std::string& path, const Model& model, const CostModel& costs);

@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-// Cost of a multiply-add of this type relative to one of byte codes.
+// Cost of a multiply-add of this type relative to a multiply-add of byte codes.
 double Slowness(DType type) {
   switch (type) {
     case DType::kF32:
@@ -27,8 +27,8 @@ double Weights(const ModelConfig& c) {
 }  // namespace
 
 CostModel CostModel::Guess(const Model& model) {
-  // Norm that combines memory and arithmetic time: memory traffic and arithmetic overlap partly, so
-  // the result lies between the larger of the two and their sum.
+  // Exponent of the norm that combines memory time and arithmetic time. The two overlap partly, so
+  // the result lies between the larger of them and their sum.
   constexpr double kOverlap = 1.5;
   // Attention computes in floating point.
   constexpr double kAttentionSlowness = 4;

@@ -18,7 +18,7 @@ constexpr double kGuessWeight = 0.5, kReach = 0.5, kNoWeight = 1e-6;
 // Step and limit, as logarithms, by which a pass that took longer or less than expected moves the
 // estimated pace of the machine.
 constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
-// Observations of passes of that size from which on such a deviation is attributed to the machine
+// From this number of observations of a pass size on, a deviation is attributed to the machine
 // rather than to the estimate.
 constexpr double kKnown = 4;
 
@@ -68,8 +68,8 @@ CostModel CostModel::Assume(std::vector<Point> points, ContextShare context) {
   return costs;
 }
 
-// Recomputes all costs. A knot without observations follows its neighbours' ratios; one that has
-// some relies mostly on its own.
+// Recomputes all costs. A knot without observations follows its neighbours' ratios; a knot with
+// observations relies mostly on its own ratio.
 void CostModel::Redraw() {
   double least = 1;
   for (Knot& knot : knots_) {
@@ -107,7 +107,7 @@ CostModel::Knot& CostModel::Nearest(double rows) {
 }
 
 // Updates the machine's pace. A deviation that all passes share, such as one caused by another
-// process, belongs to the pace; one of a single number of rows belongs to the curve.
+// process, belongs to the pace; a deviation at a single number of rows belongs to the curve.
 void CostModel::FollowPace(double residual, double observations) {
   if (observations < kKnown) return;
   const double part = observations / (observations + kKnown);

@@ -15,8 +15,8 @@
 
 namespace foretoken {
 
-// Costs are relative to the one-row pass ("plain" in names); only its own cost is kept in seconds.
-// Thread-safety: one thread.
+// Costs are kept relative to the one-row pass ("plain" in names); only the cost of that pass itself
+// is kept in seconds. Thread-safety: one thread.
 class CostModel {
  public:
   // Cost of a pass with an empty cache.
@@ -33,7 +33,7 @@ class CostModel {
   // seconds > 0 and non-decreasing in rows.
   CostModel(std::vector<Point> points, ContextShare context);
   CostModel(CostModel&&) = default;  // map nodes keep their address
-  // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: that of the
+  // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: those of the
   // constructor above.
   static CostModel Assume(std::vector<Point> points, ContextShare context);
   // A roofline guess for passes of `model` from its bytes, its multiply-adds and the instruction
@@ -59,9 +59,10 @@ class CostModel {
   const AnswerLengths& answers() const { return answers_; }
 
   // {"plain": seconds, "most_rows": rows, "curve": [[rows, [ratio to the guess, observations]]...],
-  // "answer": tokens, "drafters": {name: DraftCosts}}; of the curve only what was observed.
+  // "answer": tokens, "drafters": {name: DraftCosts}}; the curve lists only what was observed.
   Json ToJson() const;
-  // Restores what ToJson wrote. Errors: anything else; error messages begin with `origin`.
+  // Restores what ToJson wrote. Errors: `json` is anything else; error messages begin with
+  // `origin`.
   Status Restore(const Json& json, const std::string& origin);
 
  private:
@@ -75,8 +76,8 @@ class CostModel {
 
   static constexpr double kFirstGuess = 0.01;  // seconds of a one-row pass before any was timed
 
-  // Cost of a pass of `rows` rows with an empty cache, in one-row passes: guessed; from
-  // observations.
+  // Costs of a pass of `rows` rows with an empty cache, in one-row passes: the first is the guess,
+  // the second also weighs all observations.
   double GuessedPasses(double rows) const;
   double Passes(double rows) const;
   Knot& Nearest(double rows);

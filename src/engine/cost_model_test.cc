@@ -1,3 +1,5 @@
+// Tests of what decoding knows about costs: estimates, the cost model, drafters' costs, the
+// governor and the cost file.
 #include "engine/cost_model.h"
 
 #include <gmock/gmock.h>
@@ -106,8 +108,8 @@ TEST(CostModel, LearnsTheTrueCurve) {
   }
 }
 
-// Observations of one number of rows also correct nearby numbers, unless those were timed
-// themselves.
+// Timing passes of one number of rows also corrects the costs of nearby numbers, unless passes of
+// those were timed themselves.
 TEST(CostModel, ObservationsCorrectNearbyRowCounts) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
@@ -145,8 +147,8 @@ TEST(CostModel, ASlowerMachineKeepsRelativeCosts) {
   EXPECT_NEAR(costs.VerifySeconds(4, 0) / (2.5 * Truth(4, 0)), 1, 0.2);
 }
 
-// Even if the first one-row passes were disturbed, one is never taken to cost more than a larger
-// pass.
+// Even if the first one-row passes were disturbed, a one-row pass is never taken to cost more than
+// a larger pass.
 TEST(CostModel, AOneRowPassCostsNoMoreThanALargerOne) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, 20 * Truth(1, 0));
@@ -350,6 +352,7 @@ TEST(CostModel, GuessesByTheModel) {
   EXPECT_GT(costs.VerifySeconds(1, 500), costs.VerifySeconds(1, 0));
 }
 
+// A drafter that loses time is put to rest, and tried again as far as the exploration budget lasts.
 TEST(Governor, RestsWhatLosesAndTriesItAgain) {
   constexpr double kAllowed = 1.2;
   Governor loser;

@@ -97,9 +97,10 @@ void CostObserver::BeginAnswer(SessionCosts& session, int limit) const {
   for (Governor& governor : session.governors) governor.BeginAnswer();
 }
 
-// Only parts that draft by levels read prompts; parts that copy count only if there are no others.
+// Only parts that draft by levels read prompts; parts that copy are considered only if no part
+// drafts by levels.
 int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) const {
-  constexpr int kMost = 256;  // tokens before these hardly affect the next guesses
+  constexpr int kMost = 256;  // tokens further back hardly affect the next guesses
   constexpr int kFew = 32;
   const SessionEconomy economy = EconomyOf(session, 0, std::numeric_limits<int>::max());
   const bool some_draft_levels = std::ranges::any_of(drafting_, &DraftCosts::drafts_levels);
@@ -164,8 +165,8 @@ void CostObserver::JudgePart(const ObservedCycle& cycle, int part) {
   if (failed) drafting.ObserveFailure();
 }
 
-// Offers are judged by the text, whether they were scored or not; gains by what such cycles usually
-// cost, so that a disturbed time does not count against the drafter.
+// Offers are judged by the text, whether they were scored or not; gains are judged by the usual
+// cost of such cycles, so that a disturbed time does not count against the drafter.
 void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& round) {
   if (learns_ && timing_) ObserveTimes(batch, round);
   const double share = (round.propose + round.learn) / static_cast<double>(batch.size()) +
@@ -193,8 +194,8 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
   }
 }
 
-// Prompt rows have no logits, so a pass with prompt rows does not show what one with as many nodes
-// costs.
+// Prompt rows have no logits, so a pass with prompt rows does not show what a pass with as many
+// nodes costs.
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;

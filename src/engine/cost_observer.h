@@ -20,8 +20,8 @@ std::string DraftKey(const DraftPart& part);
 // A finished cycle of one sequence.
 struct ObservedCycle {
   SessionCosts& session;
-  const SessionEconomy& economy;   // used for drafting it
-  const TreeBuilder& builder;      // with all offers
+  const SessionEconomy& economy;   // by which the cycle was drafted
+  const TreeBuilder& builder;      // holds all offers
   bool asked;                      // whether the drafter was called
   const CandidateTree& scored;     // the tree that the target scored
   std::span<const Node> path;      // accepted nodes, as far as the answer keeps them
@@ -31,15 +31,15 @@ struct ObservedCycle {
 // A finished pass, and the work around it.
 struct Round {
   int rows = 1;      // of the pass
-  int prompts = 0;   // those of them that are prompt rows
+  int prompts = 0;   // how many of `rows` are prompt rows
   int sessions = 1;  // sessions that wrote, with any drafter
-  // Whether another drafter's observer has already recorded this pass in these costs.
+  // Whether another drafter's observer has already recorded this pass in the same cost model.
   bool is_pass_known = false;
   // Seconds: this drafter's propose and learn; the pass with verification, prompt rows left out.
   double propose = 0, learn = 0, verify = 0;
 };
 
-// One for each pair of drafter and target. Thread-safety: one thread.
+// There is one for each pair of drafter and target. Thread-safety: one thread.
 class CostObserver {
  public:
   // `parts`: Drafter::Parts. `target_bytes`: bytes of weights that a one-row pass reads. `learns`:
@@ -52,10 +52,10 @@ class CostObserver {
   // Begins an answer of at most `limit` tokens.
   void BeginAnswer(SessionCosts& session, int limit) const;
   // How many of the last tokens of a prompt of `prompt` tokens the drafter should read before it
-  // drafts: as many as are expected to save time, or 0 if those would be few.
+  // drafts: as many as are expected to save time, or 0 if that is only a few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
-  // The answer to that question for a text that has not begun, with an answer of at most `limit`
-  // tokens.
+  // How many it should read of the prompt of a text that has not begun, if the answer has at most
+  // `limit` tokens.
   int TokensWorthReading(int prompt, int limit) const;
 
   // Expected costs and gains of the next cycle. `left`: tokens that may still be written. Borrows

@@ -62,13 +62,14 @@ TEST_P(FirstAnswers, ADraftThatCostsMoreThanItGivesLosesLittle) {
   EXPECT_LE(Lost(run.Answer(GetParam())), Allowed(GetParam()));
 }
 
-// Two parts together may lose no more than one alone.
+// Two parts together may lose no more than a single part.
 TEST_P(FirstAnswers, UselessPartsLoseNoMoreThanOne) {
   CostModel costs = Unknown();
   Simulation run(costs, {Copier(0, 0.7), Level(0, 0.12)});
   EXPECT_LE(Lost(run.Answer(GetParam())), Allowed(GetParam()));
 }
 
+// Reading the whole prompt would take 20 passes, more than the exploration budget.
 TEST_P(FirstAnswers, ALongPromptIsNotReadToTryADraft) {
   ScriptedDrafter draft = Level(0, 0.12);
   draft.reading = 0.01;
@@ -88,8 +89,8 @@ TEST(Observer, AUselessDraftIsTriedLessInLaterAnswers) {
   }
 }
 
-// Mean speed over `answers` answers of 128 tokens. For a draft with 0.8 hits and levels of 0.12 the
-// best chain would reach 1.79: 3.36 tokens in 1.88 passes.
+// Mean speed over `answers` answers of 128 tokens. For a draft that is right with probability 0.8
+// and levels that cost 0.12 passes, the best chain would reach 1.79: 3.36 tokens in 1.88 passes.
 double MeanSpeed(Simulation& run, int answers) {
   double passes = 0;
   for (int i = 0; i < answers; ++i) {
@@ -109,7 +110,7 @@ TEST(Observer, AGoodDraftIsUsedAtOnce) {
   EXPECT_GT(MeanSpeed(run, 30), 1.7);
 }
 
-// Bad luck does not put a drafter to rest that has long been gaining time.
+// A drafter that has long been gaining time is not put to rest by bad luck.
 TEST(Observer, AModestDraftKeepsWhatItGains) {
   CostModel costs = Unknown();
   Simulation run(costs, {Level(0.55, 0.12)});
@@ -170,6 +171,7 @@ TEST(Observer, ADisturbedUselessDraftLosesLittle) {
   }
 }
 
+// Drafting saves as much time if all passes and proposals take 2.5 times as long.
 TEST(Observer, ASlowerMachineChangesNothing) {
   CostModel costs = Unknown();
   Simulation run(costs, {Level(0.8, 0.12)});
@@ -207,7 +209,7 @@ ScriptedDrafter ThirdOfTheTarget(double hits) {
   return draft;
 }
 
-// The best chain would reach 1.9 without the 9 passes of reading a whole prompt.
+// The best chain would reach a speed-up of 1.9 without the 9 passes of reading a whole prompt.
 TEST(Observer, AGoodDraftModelPaysWithinTheFirstAnswers) {
   CostModel costs = Unknown();
   Simulation run(costs, {ThirdOfTheTarget(0.93)});
@@ -218,7 +220,7 @@ TEST(Observer, AGoodDraftModelPaysWithinTheFirstAnswers) {
   EXPECT_GT(MeanSpeed(run, 10), 1.5);
 }
 
-// Such a draft may borrow exploration budget from later answers.
+// A draft model with recorded acceptance may borrow exploration budget from later answers.
 TEST_P(FirstAnswers, AUselessDraftModelLosesLittleOnAverage) {
   CostModel costs = Unknown();
   Simulation run(costs, {ThirdOfTheTarget(0.0)});
@@ -265,7 +267,8 @@ TEST(Observer, APartRestsAlone) {
   }
 }
 
-// A long run costs a lot when it fails, but is worth it on average. The best chain would reach 4.5.
+// A long run costs a lot when it fails, but is worth it on average. The best chain would reach a
+// speed-up of 4.5.
 TEST(Observer, LongRunsAreWorthTheirRisk) {
   ScriptedDrafter copier = Copier(0.97, 0.85);
   copier.run = 64;

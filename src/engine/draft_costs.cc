@@ -14,9 +14,9 @@ constexpr double kLeastTrust = 1.0 / 16, kFading = 1.2;
 // Guesses, in one-row passes, until something is timed.
 constexpr double kFixedGuess = 0.002, kLevelGuess = 0.04, kTokenGuess = 0.01;
 constexpr double kLeast = 1e-6, kUnfounded = 1e-3;
-// Credit is based on gains of about the last kRemembered cycles. Fewer than kFew cycles give none,
-// at most kCounted count, and credit is at most kMostCredit passes plus kCyclesOfGain mean gains: a
-// draft whose cycles gain a lot also costs a lot where it fails.
+// Credit is based on gains of about the last kRemembered cycles. Fewer than kFew cycles give no
+// credit, at most kCounted cycles count, and credit is at most kMostCredit passes plus
+// kCyclesOfGain mean gains: a draft whose cycles gain a lot also costs a lot where it fails.
 constexpr double kRemembered = 256, kFew = 8, kCounted = 64, kMostCredit = 6, kCyclesOfGain = 3;
 // Tokens over which gains per token are averaged; cycles needed before the average is used.
 constexpr double kRememberedTokens = 512, kEnough = 16;

@@ -20,47 +20,48 @@ class DraftCosts {
 
   DraftCosts();
 
-  // Sets the expected cost of a level, and of reading one token of text, from the draft's size. It
-  // holds until that is timed.
+  // Sets the expected cost of a level, and of reading one token of text, from the draft's size.
+  // Each expectation holds until its cost is timed.
   void ExpectLevel(double passes);
   void ExpectReading(double passes_per_token);
   // Passes that drafting `levels` levels takes.
   double Passes(int levels) const { return fixed_.value() + level_.value() * levels; }
   // Passes that reading `unread` tokens of text takes.
   double ReadingPasses(int unread) const { return token_.value() * unread; }
-  // Whether it is known to draft by levels.
+  // Whether the drafter is known to draft by levels.
   bool drafts_levels() const { return has_level_bytes_ || level_.observations() > 0; }
   // Records the time of a proposal of `levels` levels, before which `unread` tokens were read.
   void Observe(int levels, int unread, double passes);
 
   // Records the net gain of a cycle that drafted, in passes; the cost of reading text is left out.
   void ObserveGain(double passes);
-  // Expected gain of a cycle that drafts, in passes; the number of cycles it is based on.
+  // Expected gain of a cycle that drafts, in passes, and the number of cycles that it is based on.
   double mean_gain() const { return cycles_ > 0 ? gain_ / cycles_ : 0; }
   double cycles() const { return cycles_; }
-  // Ends an answer of `tokens` tokens. It counts if the drafter drafted in it.
+  // Ends an answer of `tokens` tokens. The answer counts only if the drafter drafted in it.
   void ObserveWritten(int tokens);
-  // Expected gain, in passes, in an answer of `tokens` tokens in which it drafts; 0 until enough is
-  // known.
+  // Expected gain, in passes, in an answer of `tokens` tokens in which the drafter drafts; 0 until
+  // enough is known.
   double ExpectedGain(double tokens) const;
-  // Passes that it may lose in a text before its losses outweigh its gains in other texts.
+  // Passes that the drafter may lose in a text before its losses outweigh its gains in other texts.
   double Credit() const;
 
-  // Share of the exploration budget that may be spent on it: 1 for a drafter that was never judged
-  // or gains time, down to 1/16 for one that lost in text after text.
+  // Share of the exploration budget that may be spent on the drafter: 1 for one that was never
+  // judged or gains time, down to 1/16 for one that lost in text after text.
   double trust() const { return trust_; }
-  void ObserveFailure();  // it was sent to rest in a text
-  void ObserveWin();      // it gained time in an answer
+  void ObserveFailure();  // the drafter was sent to rest in a text
+  void ObserveWin();      // the drafter gained time in an answer
   void ObserveStart();    // a text begins: trust recovers a little, so that losers are retried
 
   // Unspent exploration budget of earlier answers, in passes; below 0: borrowed from later answers.
-  // It is spent on reading text: a first try that costs more than one answer's budget is made after
+  // It pays for reading text, so a first try that costs more than one answer's budget is made after
   // a few answers.
   double savings() const { return savings_; }
-  // Sets the most passes that it may borrow: above 0 for a draft that is expected to repay them.
+  // Sets the most passes that the drafter may borrow: above 0 for a draft that is expected to repay
+  // them.
   void SetPromise(double passes) { promise_ = passes; }
   double ReadingCredit() const { return std::max(savings_ + promise_, 0.0); }
-  // Takes up to `passes` passes for reading out of ReadingCredit. Returns how many.
+  // Takes up to `passes` passes for reading out of ReadingCredit. Returns how many it took.
   double PayForReading(double passes);
   // Ends an answer that left `unspent` >= 0 passes of its exploration budget and gained `won` >= 0
   // passes. The gain repays what was borrowed.

@@ -16,7 +16,7 @@ constexpr double kOfOneFar = 0.2;   // fraction of a step for a first observatio
 constexpr double kMostMoved = 0.7;  // limit of the distance for that observation
 constexpr double kMost = 20;        // most observations counted, so that old ones lose weight
 constexpr double kAgainFar = 0.5;   // least step for a second far one in a row, in a young estimate
-constexpr double kLeastWeight = 0.1;  // below it nothing counts as far
+constexpr double kLeastWeight = 0.1;  // with less weight in all, nothing counts as far
 constexpr double kYoung = 6;          // an estimate with fewer observations is young
 
 }  // namespace

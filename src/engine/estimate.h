@@ -14,18 +14,18 @@ class Estimate {
   // `prior` counts as much as `weight` observations. REQUIRES: prior > 0.
   explicit Estimate(double prior, double weight = 0.5);
 
-  // Replaces the prior. The value changes only if there were no observations (or Restore).
-  // REQUIRES: prior > 0.
+  // Replaces the prior. The value changes only if it rests on no observations, neither made here
+  // nor restored. REQUIRES: prior > 0.
   void SetPrior(double prior, double weight = 0.5);
   double value() const;
-  // Number of observations it rests on, capped; 0 if there is only the prior.
+  // Number of observations that the value rests on, capped; 0 if there is only the prior.
   double observations() const { return observations_; }
   void Observe(double value);
   void Scale(double factor) { log_ += std::log(factor); }
   // Sets an upper bound: lowers the value to at most `value`.
   void Limit(double value);
   // Ages the estimate: a value that rests on few observations moves towards the prior, so that a
-  // disturbed one does not decide for good.
+  // disturbed observation does not decide for good.
   void Doubt();
 
   // [value, observations].
@@ -35,7 +35,7 @@ class Estimate {
 
  private:
   double log_, log_prior_, prior_weight_, observations_ = 0;
-  int beyond_ = 0;  // the last observations that were far above (1) or below (-1)
+  int beyond_ = 0;  // the last observation was far above (1), far below (-1) or neither (0)
 };
 
 }  // namespace foretoken

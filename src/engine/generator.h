@@ -25,14 +25,14 @@ class PrefixCache;
 
 // Seconds by phase, summed over everything a generator did.
 struct PhaseSeconds {
-  double prefill = 0;  // prompts: target passes, and the drafter's work on them whenever it is done
-  double draft = 0;    // proposing, and observing passes
+  double prefill = 0;  // prompts: target passes, and drafters' work on prompts, even if done later
+  double draft = 0;    // the drafter's proposals, and its observing of passes
   double verify = 0;   // scoring trees and verifying
   double forward = 0;  // within prefill and verify: only the target's passes
   double reading = 0;  // within prefill: prompt reading that the drafter had postponed
 };
 
-// Noise by which drafters rank their offers above temperature 0.
+// Noise by which drafters rank their offers if the temperature is above 0.
 enum class DraftNoise : uint8_t {
   kAuto,    // the target's if the verifier samples by it (Verifier::SharesNoise), else none
   kShared,  // the target's, for any verifier
@@ -75,24 +75,25 @@ class Generator {
 
   // Runs one target pass of at most min(budget, max_rows of the target) rows; budget 0: max_rows.
   // A session that is still reading its prompt has its next chunk scored, and gains its first token
-  // with the last chunk. Every other session scores a tree and gains at least one token. Rows go
-  // first to one root for each of those; prompts get at least half of the rest, the oldest prompt
-  // first, until they are read; the remaining rows go to the nodes with the highest expected gain.
-  // If there are more sessions than rows, those that have waited longest take part and the others
-  // are unchanged. Drafts are cut so that no session exceeds its limit; the number of nodes of a
-  // tree does not depend on that limit.
+  // with the last chunk. Every other session scores a tree and gains at least one token. Every
+  // session that writes gets a row for its root first. Prompts get at least half of the rest, the
+  // oldest prompt first, until they are read; the remaining rows go to the nodes with the highest
+  // expected gain. If there are more sessions than rows, those that have waited longest take part
+  // and the others are unchanged. Drafts are cut so that no session exceeds its limit; the number
+  // of nodes of a tree does not depend on that limit.
   //
   // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0.
-  // Errors are reported in Session::status. Of a single session: a NaN logit, no memory for its
-  // cache, a prompt stopped by SessionOptions::is_stopped. Of all sessions of a drafter: an error
-  // of that drafter. Of all that take part: an error of the pass, such as out of memory. Sessions
-  // with an error are broken, except stopped ones, and keep what they have written, which may
-  // include tokens of this pass. Step itself returns an error, that of the first session, only if
-  // no session of the batch can continue.
+  // Errors are reported in Session::status. A single session fails by a NaN logit, by a lack of
+  // memory for its cache, or because SessionOptions::is_stopped stopped its prompt. An error of a
+  // drafter fails all sessions of that drafter; an error of the pass, such as out of memory, fails
+  // all that take part. A session that failed is broken, unless it was stopped, and keeps what it
+  // has written, which may include tokens of this pass. Step itself returns an error, that of the
+  // first session, only if no session of the batch can continue.
   Status Step(std::span<Session* const> batch, int budget = 0);
 
-  // Ends the answer after the first `length` tokens of the text, as a stop token there would, and
-  // drops later rows. REQUIRES: status ok, not reading; prompt < length <= tokens.size().
+  // Ends the answer after the first `length` tokens of the text, with the effect of a stop token at
+  // that place, and drops later rows. REQUIRES: status ok, not reading; prompt < length <=
+  // tokens.size().
   void End(Session& session, int length);
 
   // Begin, then Step for this session alone until it has its first token. Errors: those of both.
@@ -101,7 +102,7 @@ class Generator {
 
   // Returns the trees that the next Step would score, in batch order; for a prompt, its next chunk.
   // Nothing is committed or written. REQUIRES: that of Step; at most max_rows sessions. Errors: out
-  // of memory, and the sessions are broken.
+  // of memory, after which the sessions are broken.
   Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
 
   // Sharing of common prefixes between texts (generator_fork.cc).
@@ -109,17 +110,17 @@ class Generator {
   // Forks the session's cache and drafter state at its first `length` tokens. Errors: out of
   // memory; the session is unaffected. REQUIRES: not broken; length <= cache().length().
   Result<TextPrefix> Share(const Session& session, int length) const;
-  // Stores such a fork in `cache`, unless the cache covers the prefix already. Errors, REQUIRES: as
-  // Share.
+  // Stores a fork like that of Share in `cache`, unless the cache covers the prefix already. Errors
+  // and REQUIRES: those of Share.
   Status ShareWith(PrefixCache& cache, const Session& session, int length) const;
   // Consumes a session and returns its contents as a prefix. REQUIRES: not broken.
   TextPrefix Leave(std::unique_ptr<Session> session) const;
-  // Gives `prefix` to a session fresh from Start; no other call may come first. A following prompt
-  // that begins with the prefix is computed from its end on. REQUIRES: the prefix has this
-  // session's drafter and cache_type.
+  // Gives `prefix` to a session fresh from Start; no other call may come first. The next prompt, if
+  // it begins with the prefix, is computed from the end of the prefix on. REQUIRES: the prefix has
+  // this session's drafter and cache_type.
   void Adopt(Session& session, TextPrefix prefix) const;
-  // A new session that holds the first `length` tokens of `session`. length < 0: all of its prompt
-  // but the last token, so that another answer to the same prompt, which must follow, costs one
+  // A new session that holds the first `length` tokens of `session`. length < 0: it holds all of
+  // the prompt but the last token. Another answer to that prompt, which must then follow, costs one
   // more row. Errors and REQUIRES: those of Share.
   Result<std::unique_ptr<Session>> Fork(const Session& session, const SessionOptions& options,
                                         int length = -1);
@@ -132,8 +133,8 @@ class Generator {
   // marks that prefix as used, so that it is evicted after others.
   int TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
                   int max_new) const;
-  // Position of the first token that the session's drafter is to read of a prompt of `prompt`
-  // tokens if nothing is adopted (Session::read_from).
+  // Position of the first token that the session's drafter is to read (Session::read_from) in a
+  // prompt of `prompt` tokens, if nothing is adopted.
   int ReadFrom(const Session& session, int prompt, int max_new) const;
 
   // The largest max_nodes of its drafters' limits.

@@ -1,4 +1,5 @@
-// Generator: which sessions take part in a pass, and with which nodes and chunks.
+// The part of Generator that decides which sessions take part in a pass, and with which nodes and
+// chunks.
 #include <algorithm>
 
 #include "base/rng.h"
@@ -42,7 +43,7 @@ PassLoad Generator::LoadOf(const Lane& own, const Lanes& lanes, const RowPlan& p
     const auto& governors = s.costs_.governors;
     const bool rests = std::ranges::all_of(governors, &Governor::resting);
     if (rests || s.drafter_ != own.session.drafter_) continue;
-    load.levels.push_back(s.usual_levels_ + 1);  // it may draft deeper by now
+    load.levels.push_back(s.usual_levels_ + 1);  // the session may draft deeper by now
   }
   load.own_nodes = own.session.usual_nodes_;
   load.own_part = own.session.usual_tokens_ / tokens;
@@ -88,7 +89,8 @@ bool Generator::IsWorthAsking(const Speculation& by, const Lane& lane) {
   return lane.builder->limits().max_nodes > 1;
 }
 
-// No draws for greedy verification, which compares tokens whatever they were drawn from.
+// Key of the drafter's draws. Greedy verification needs none: it compares tokens and ignores how
+// they were drawn.
 std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
   const SamplingParams& sampling = session.sampling();
   if (!verifier_.NeedsDraws() || sampling.greedy()) return std::nullopt;

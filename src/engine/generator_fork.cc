@@ -1,4 +1,4 @@
-// Generator: sharing of common prefixes between texts.
+// The part of Generator that shares common prefixes between texts.
 #include <algorithm>
 #include <utility>
 

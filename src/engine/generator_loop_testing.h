@@ -1,5 +1,5 @@
-// Fixture: a generator over a random model, with a drafter that guesses and fails as a test
-// scripts.
+// Fixture: a generator over a random model, with a drafter whose guesses and failures are scripted
+// by the test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 
 namespace foretoken {
 
-// Copy of an Observation, to be compared with the text once that is known.
+// Copy of an Observation, to be compared with the text once the text is known.
 struct SeenChunk {
   int begin;  // of `committed` in the text
   std::vector<Token> committed;
@@ -100,7 +100,7 @@ class GeneratorLoop : public ::testing::Test {
     return session;
   }
 
-  // `right` tokens of the text from `at` on, then a wrong one.
+  // `right` tokens of the text from `at` on, then a wrong token.
   std::vector<Token> Run(int at, int right) const {
     std::vector<Token> run;
     for (int i = at; i < at + right && i < std::ssize(text_); ++i) {

@@ -1,4 +1,4 @@
-// Generator: scoring, verification and their consequences.
+// The part of Generator that scores and verifies trees, and commits and writes what was accepted.
 #include <algorithm>
 #include <numeric>
 
@@ -199,7 +199,7 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
   seconds_.verify += verify * of_trees;
   std::vector<const CostModel*> taught;  // cost models that were given the time of this pass
   for (size_t d = 0; d < speculations_.size(); ++d) {
-    double reading = 0;  // of prompts that drafters had postponed
+    double reading = 0;  // seconds of reading prompts that drafters had postponed
     int sessions = 0, rows = 0, chunk_rows = 0;
     for (const auto& lane : lanes) {
       if (DrafterOf(*lane) != d) continue;
@@ -209,8 +209,8 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
       chunk_rows += lane->chunk;
     }
     if (rows == 0) continue;
-    // A first reading of a prompt counts as drafting in cost models, but as prefill in reports, as
-    // in the papers.
+    // A first reading of a prompt counts as drafting in cost models. Reports count it as prefill,
+    // following the papers.
     const double of_own_prompts = static_cast<double>(chunk_rows) / rows;
     const double learn = times[d].learn * (1 - of_own_prompts);
     const double draft = std::max(0.0, times[d].propose - reading) + learn;

@@ -1,4 +1,4 @@
-// Generator: prompts.
+// The part of Generator that begins and ends prompts.
 #include <algorithm>
 #include <string>
 
@@ -72,7 +72,8 @@ void Generator::BeginCosts(Session& session) {
   if (is_new) by.observer->BeginText(session.costs_);
   by.observer->BeginAnswer(session.costs_, session.limit - size);
   if (session.reused == 0) session.read_from_ = 0;
-  // Decided once for a text, and again if the drafter has read none of the rows that were kept.
+  // The position is decided once for a text, and again if the drafter has read none of the rows
+  // that were kept.
   const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
   if (has_read || !by.options.policy->MayDecline()) return;
   const int count = by.observer->TokensWorthReading(session.costs_, size - session.reused);
@@ -107,7 +108,7 @@ void Generator::AskWhetherStopped(std::span<Session* const> batch) {
   }
 }
 
-// Ends a prompt that was scored whole: appends the answer's first token.
+// Ends a prompt whose tokens are all scored: appends the answer's first token.
 void Generator::EndPrompt(Session& session, const Acceptance& accepted) {
   session.tokens.push_back(accepted.next);
   session.sources.push_back(kNoPos);

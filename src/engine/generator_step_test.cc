@@ -53,8 +53,8 @@ TEST_F(GeneratorStep, BeginComputesNothing) {
   EXPECT_EQ(session->written().size(), 1u);
 }
 
-// A new prompt is read from where it departs from the previous one, even if that is still being
-// read.
+// A new prompt is read from where it departs from the previous prompt, even if that prompt is still
+// being read.
 TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
   Generator generator = NewGenerator();
   const auto session = Begun(generator, prompt_);
@@ -173,7 +173,8 @@ TEST_F(GeneratorStep, TreesAreCutToTheBudget) {
   }
 }
 
-// Finds a NaN in the logits of the session whose text begins with token 60, from `at` tokens on.
+// Pretends to find a NaN in the logits of the session whose text begins with token 60, once it has
+// `at` tokens.
 class BlindToOne final : public Verifier {
  public:
   BlindToOne(Verifier& inner, size_t at) : inner_(inner), at_(at) {}
@@ -209,7 +210,7 @@ TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
     Session* alone[] = {good.get()};
     while (!good->done()) ASSERT_TRUE(generator.Step(alone).ok());
     EXPECT_EQ(good->tokens, expected);
-    // When it runs alone, Step returns its error.
+    // If only the bad session runs, Step returns its error.
     ASSERT_TRUE(generator.Begin(*bad, bad_prompt, kNew).ok());
     EXPECT_TRUE(bad->status.ok());
     Session* bad_alone[] = {bad.get()};
@@ -219,6 +220,8 @@ TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
   }
 }
 
+// If one session's prompt is stopped, the other sessions go on, and the prompt can be continued
+// later.
 TEST_F(GeneratorStep, AStoppedPromptStopsNoOther) {
   Generator generator = NewGenerator();
   int asked = 0;
@@ -239,7 +242,8 @@ TEST_F(GeneratorStep, AStoppedPromptStopsNoOther) {
   }
 }
 
-// Sessions of several drafters share passes; each drafter observes and proposes only for its own.
+// Sessions of several drafters share passes; each drafter observes and proposes only for its own
+// sessions.
 TEST_F(GeneratorStep, DraftersSeeTheirOwnSessionsAlone) {
   ScriptDrafter second;
   drafter_.guess = [this](int at) { return Run(at, 2); };
@@ -276,6 +280,7 @@ TEST_F(GeneratorStep, DraftersSeeTheirOwnSessionsAlone) {
   EXPECT_LT(sessions[1]->cycles.size(), sessions[2]->cycles.size());
 }
 
+// An error of a drafter breaks only the sessions of that drafter.
 TEST_F(GeneratorStep, ADraftersErrorBreaksItsSessionsAlone) {
   bool fails = false;
   ScriptDrafter failing;

@@ -1,4 +1,5 @@
-// The loop: what the drafter observes, what becomes of guesses, and the state after an error.
+// Tests of the loop: what the drafter observes, what becomes of guesses, and the state after an
+// error.
 #include "engine/generator.h"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ TEST_F(GeneratorLoop, TheDrafterObservesEveryTokenOnce) {
   EXPECT_GT(drafter_.seen_chunks.size(), size_t{kPrompt / kMaxRows}) << "the prompt came in chunks";
 }
 
+// A cycle writes the guesses that are right, then the target's own token.
 TEST_F(GeneratorLoop, WritesRightGuessesAndTheTokenAfterThem) {
   for (int right : {0, 1, 3, 6}) {
     drafter_.guess = [this, right](int at) { return Run(at, right); };
@@ -45,6 +47,7 @@ TEST_F(GeneratorLoop, WritesRightGuessesAndTheTokenAfterThem) {
   }
 }
 
+// Without guesses every cycle scores only the root and writes one token.
 TEST_F(GeneratorLoop, ADrafterWithoutGuessesLeavesPlainCycles) {
   Generator generator = NewGenerator();
   const auto session = Decode(generator);
@@ -106,7 +109,7 @@ TEST_F(GeneratorLoop, ADraftersErrorEndsTheStepAndKeepsTheText) {
   }
 }
 
-// Finds a NaN in the logits once the text has more than `from` tokens.
+// Pretends to find a NaN in the logits once the text has more than `from` tokens.
 class BlindVerifier final : public Verifier {
  public:
   BlindVerifier(Verifier& inner, size_t from) : inner_(inner), from_(from) {}
@@ -142,8 +145,9 @@ TEST_F(GeneratorLoop, ANaNLogitIsAnErrorThatNamesThePass) {
   }
 }
 
-// A dead end gives the error of autoregressive decoding, whatever was accepted before it and
-// however large the tree; a text that a stop token ends there is complete.
+// A dead end, where the filter lets no token follow, gives the error of autoregressive decoding,
+// whatever was accepted before it and however large the tree is. A text that a stop token ends at
+// that place is complete.
 TEST_F(GeneratorLoop, DeadEndsAreThoseOfAutoregressiveDecoding) {
   Generator plain(*model_, nullptr, *verifier_, {});
   int accepted = 0;

@@ -7,14 +7,15 @@
 
 namespace foretoken {
 
-// One for each pair of text and drafter. A resting drafter's guesses are not scored. The unit of
-// time is the token time (SessionEconomy::TokenSeconds), called a pass below: in it decoding
-// without drafts writes one token. `allowed`: the exploration budget, the passes that trying this
-// drafter may have cost by now.
+// There is one for each pair of text and drafter. A resting drafter's guesses are not scored. The
+// unit of time is the token time (SessionEconomy::TokenSeconds), called a pass below: the time in
+// which decoding without drafts writes one token. `allowed`: the exploration budget, the passes
+// that trying this drafter may have cost by now.
 class Governor {
  public:
-  // `credit`: passes that it may lose on top, because it gained them in other texts. `trust`: the
-  // share of the budget that it may spend (DraftCosts::trust); with little trust it begins at rest.
+  // `credit`: passes that the drafter may lose beyond the budget, because it gained them in other
+  // texts. `trust`: the share of the budget that it may spend (DraftCosts::trust); with little
+  // trust it begins at rest.
   explicit Governor(double credit = 0, double trust = 1)
       : balance_(credit),
         most_saved_(std::max(credit, kMostSaved)),
@@ -47,8 +48,8 @@ class Governor {
 
   // Records a cycle that drafted and gained `gain` passes (below 0: lost). `reading`: passes spent
   // on reading text, which say nothing about the gain of drafting. `least`: the least that a
-  // cycle which drafts costs. Returns true at most once an answer: if the drafter is sent to rest,
-  // or was tried at rest in vain.
+  // drafting cycle costs. Returns true if the drafter is sent to rest, or was tried at rest in
+  // vain, but at most once an answer.
   bool Observe(double gain, double reading, double least, double allowed) {
     net_ += gain - reading;
     idle_ = 0;
@@ -66,9 +67,9 @@ class Governor {
     return !std::exchange(failed_, true);
   }
 
-  // Records a cycle that did not draft. `cost`: of calling the drafter, in passes. `came_true`:
-  // whether its best first guess, which was not scored, was right; nullopt if it made none. Right
-  // guesses end a rest.
+  // Records a cycle that did not draft. `cost`: the cost of calling the drafter, in passes.
+  // `came_true`: whether the drafter's best first guess, which was not scored, was right; nullopt
+  // if it made none. Right guesses end a rest.
   void ObserveIdle(std::optional<bool> came_true, double cost) {
     ++idle_;
     net_ -= cost;
@@ -85,13 +86,13 @@ class Governor {
                           kDoubted = 0.3;
   static constexpr int kInterval = 24;  // cycles without drafting before a probe
 
-  double balance_;  // net gain since it last left rest
+  double balance_;  // net gain since the drafter last left rest
   double most_saved_;
   double net_ = 0;   // net gain in this answer
   double hits_ = 0;  // right first guesses during this rest, less half of the wrong ones
   double trust_;
   bool resting_, failed_ = false;
-  int idle_ = 0;  // cycles since it drafted
+  int idle_ = 0;  // cycles since the drafter last drafted
 };
 
 }  // namespace foretoken

@@ -23,8 +23,8 @@ std::vector<double> GainsOf(const NodeOffer& offer) {
   return kept;
 }
 
-// Ranks all nodes by gain. A parent precedes its children: its gain is no less, and its number
-// lower.
+// Ranks all nodes by gain. A parent precedes its children, because its gain is at least theirs and
+// its number is lower.
 std::vector<RankedNode> RankNodes(std::span<const NodeOffer> offers) {
   std::vector<RankedNode> ranked;
   for (size_t o = 0; o < offers.size(); ++o) {
@@ -39,8 +39,8 @@ std::vector<RankedNode> RankNodes(std::span<const NodeOffer> offers) {
   return ranked;
 }
 
-// Expected seconds of drafting. Sessions of one drafter are drafted in one call, whose time is that
-// of the deepest draft.
+// Expected seconds of drafting. Sessions of one drafter are drafted in one call, which takes as
+// long as the deepest draft.
 double DraftingSeconds(std::span<const NodeOffer> offers) {
   std::vector<std::vector<double>> of_drafter;  // [drafters][parts]
   for (const NodeOffer& offer : offers) {
@@ -168,7 +168,7 @@ bool AnyWeighsCosts(std::span<const NodeOffer> offers) {
 }  // namespace
 
 std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room) {
-  // A session that is alone gets its policy's own tree, which maximises the same rate.
+  // A session that is alone gets its policy's own tree, which maximises tokens a second as well.
   if (!AnyWeighsCosts(offers) || (offers.size() == 1 && room.prompts == 0)) {
     std::vector<CandidateTree> trees;
     int nodes = 0;

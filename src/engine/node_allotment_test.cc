@@ -33,7 +33,7 @@ BatchOutcome Simulate(const std::function<double(int)>& truth, std::vector<doubl
   return run.Run(200);
 }
 
-// One drafter that is always right beside others that are always wrong.
+// One or two drafters that are always right share passes with drafters that are always wrong.
 TEST(NodeAllotment, UnevenLoadsBeatAnEqualSplit) {
   for (const size_t sessions : {4, 6, 8}) {
     for (const size_t right : {1, 2}) {
@@ -49,6 +49,7 @@ TEST(NodeAllotment, UnevenLoadsBeatAnEqualSplit) {
   }
 }
 
+// If all drafters are equally good, the speed is that of an equal split.
 TEST(NodeAllotment, EvenLoadsLoseNothing) {
   for (const double hits : {0.3, 0.6, 0.9}) {
     for (const size_t sessions : {2, 6}) {
@@ -91,7 +92,7 @@ TEST(NodeAllotment, PromptRowsRaiseTheCostOfNodes) {
 
 std::vector<Node> ShapeOf(const CandidateTree& tree) { return tree.Parents(); }
 
-// For policies that weigh no costs.
+// If the pass has no room for trees that weigh no costs, their least probable nodes are left out.
 TEST(NodeAllotment, TreesThatWeighNoCostsAreCutOnlyForLackOfRoom) {
   const auto policy = *NewTreePolicy("eagle2:total_token=9,depth=3,top_k=3");
   std::vector<TreeBuilder> builders;
@@ -129,6 +130,7 @@ TEST(NodeAllotment, TreesThatWeighNoCostsAreCutOnlyForLackOfRoom) {
   }
 }
 
+// Probes are taken after all guesses, and a session's probes all together or not at all.
 TEST(NodeAllotment, ProbesComeLastAndWhole) {
   std::vector<TreeBuilder> builders;
   for (int s = 0; s < 2; ++s) {

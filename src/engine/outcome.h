@@ -12,8 +12,8 @@ namespace foretoken {
 
 struct DraftOutcome {
   // Estimated time of autoregressive decoding over the time of this answer, prompt excluded, based
-  // on the times of one-row passes in this run. Nothing if drafts were not weighed or nothing was
-  // written.
+  // on the times of one-row passes in this run. nullopt if costs of drafts were not weighed or
+  // nothing was written.
   std::optional<double> speedup;
   // Passes after which drafting stopped for the rest of the answer, if it did.
   std::optional<int> rested_after;

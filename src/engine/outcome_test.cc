@@ -1,3 +1,4 @@
+// Tests of the summary of an answer as a sentence and as JSON.
 #include "engine/outcome.h"
 
 #include <gtest/gtest.h>

@@ -17,8 +17,8 @@ struct RowRequest {
 };
 
 struct RowPlan {
-  std::vector<bool> writes;  // [requests] whether it gets a row for its root
-  int roots = 0;             // count of those
+  std::vector<bool> writes;  // [requests] whether the session gets a row for its root
+  int roots = 0;             // count of rows for roots
   int chunks = 0;            // prompt rows if no node is scored
   int nodes = 0;             // most nodes; they take rows from `chunks`
 };

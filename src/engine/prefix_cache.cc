@@ -7,7 +7,8 @@
 namespace foretoken {
 namespace {
 
-// Entries are shortened to a multiple of this; one that would be shorter is dropped.
+// Entries are shortened to a multiple of this many tokens; an entry that would become shorter than
+// this is dropped.
 constexpr int kLeastTokens = 64;
 
 size_t BytesOfPrefix(const TextPrefix& text) {
@@ -28,8 +29,8 @@ Result<TextPrefix> ForkOf(const TextPrefix& text, int length, const Drafter* dra
   return fork;
 }
 
-// Whether `other` can replace, for every session and as far as their tokens agree, a text with a
-// state of `drafter` that has read from `read_from` on.
+// Whether `other`, as far as the tokens agree, can replace for every session a text with a state of
+// `drafter` that has read the tokens from `read_from` on.
 bool Replaces(const TextPrefix& other, const Drafter* drafter, int read_from) {
   if (drafter == nullptr) return true;
   return other.drafter == drafter && other.read_from <= read_from;
@@ -72,7 +73,7 @@ PrefixCache::Match PrefixCache::LongestMatch(std::span<const Token> prompt, cons
   Match best;
   if (prompt.empty()) return best;
   tree_.Visit(prompt.first(prompt.size() - 1), [&](int id, int common) {
-    if (common < best.length) return false;  // so do all that follow
+    if (common < best.length) return false;  // all that follow have no more in common
     Entry& entry = entries_.at(id);
     if (drafter != nullptr && entry.text.drafter != drafter) return true;
     const bool may_use_all = drafter == nullptr || entry.text.read_from <= read_from;
@@ -132,8 +133,8 @@ void PrefixCache::Shorten(int id) {
   tree_.Insert(entry.text.tokens, id);
 }
 
-// Whether another entry than `except` begins with the first `length` tokens of `text` and replaces
-// it.
+// Whether an entry other than `except` begins with the first `length` tokens of `text` and can
+// replace them.
 bool PrefixCache::IsCovered(const TextPrefix& text, int length, int except) const {
   bool is_covered = false;
   const auto tokens = std::span(text.tokens).first(static_cast<size_t>(length));

@@ -12,12 +12,12 @@
 
 namespace foretoken {
 
-// One for each pair of target and cache type. An entry is dropped once a longer one that begins
-// with it serves every session as well. Eviction is by least recent use: first the second half of
-// an entry, and the rest when it is the oldest again.
+// There is one for each pair of target and cache type. An entry is dropped once a longer entry that
+// begins with it can serve every session in its place. Eviction is by least recent use: the oldest
+// entry loses its second half first, and the rest when it is the oldest again.
 //
-// Entries are handed out as forks: text and guesses of a session that adopts one are the same as if
-// it had computed everything itself.
+// Entries are handed out as forks. A session that adopts a fork writes the text, and drafts the
+// guesses, that it would if it had computed everything itself.
 //
 // Thread-safety: one thread. The drafters and the target must outlive this.
 class PrefixCache {
@@ -27,20 +27,21 @@ class PrefixCache {
   // Stores `left` as the most recently used entry. If the budget is exceeded, older entries are
   // evicted, and finally `left` itself if it alone is too large.
   void Keep(TextPrefix left);
-  // Whether a stored entry serves every later text as well as `tokens` would, with a state of
-  // `drafter` that was given the tokens from `read_from` on. If so, marks that entry as used.
+  // Whether a stored entry makes it superfluous to store `tokens` with a state of `drafter` that
+  // has read them from position `read_from` on. If so, marks that entry as used.
   bool Covers(std::span<const Token> tokens, const Drafter* drafter, int read_from);
 
   // Forks the longest stored prefix of `prompt`, without the prompt's last token, which must be
   // scored for its logits; nullopt if there is none. `drafter`: the drafter of the state that the
-  // session needs; null: it needs none, and any entry will do. `read_from`: the first token of the
-  // prompt that the drafter is to read (Generator::ReadFrom). An entry whose state has not read
-  // everything from there on is used only up to `read_from`, so that the drafter never knows less
-  // of a text than without the cache. Errors: out of memory; the cache is unchanged, and the
-  // session can continue without the prefix.
+  // session needs; null: the session needs no state, and any entry will do. `read_from`: the first
+  // token of the prompt that the drafter is to read (Generator::ReadFrom). An entry whose state has
+  // not read everything from there on is used only up to `read_from`, so that the drafter never
+  // misses tokens that it would have read without the cache. Errors: out of memory; the cache is
+  // unchanged, and the session can continue without the prefix.
   Result<std::optional<TextPrefix>> Find(std::span<const Token> prompt, const Drafter* drafter,
                                          int read_from = 0);
-  // Returns the length of what Find would return, and marks it as used.
+  // Returns the length of the prefix that Find would return, 0 if none, and marks its entry as
+  // used.
   int Touch(std::span<const Token> prompt, const Drafter* drafter, int read_from = 0);
 
   // Evicts entries until at most `bytes` are held.

@@ -1,4 +1,5 @@
-// Which prefixes are stored, found and evicted. What sessions make of them: tests/lossless.
+// Tests which prefixes are stored, found and evicted. What sessions make of them is tested in
+// tests/lossless.
 #include "engine/prefix_cache.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ struct LengthState final : DraftState {
   int length;
 };
 
-// A drafter whose states are just their length.
+// A drafter whose states hold only their length.
 class LengthDrafter final : public Drafter {
  public:
   TapSpec Needs() const override { return {}; }
@@ -121,6 +122,7 @@ TEST_F(PrefixCacheTest, LeavesTheLastTokenToBeScored) {
   EXPECT_EQ(Found(cache, {1}, nullptr), 0);
 }
 
+// A text that is stored replaces entries that are prefixes of it.
 TEST_F(PrefixCacheTest, ALongerTextReplacesItsPrefix) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3}, &drafter_));
@@ -135,6 +137,7 @@ TEST_F(PrefixCacheTest, ALongerTextReplacesItsPrefix) {
   EXPECT_EQ(cache.size(), 2);
 }
 
+// A drafter's state is found only by sessions with that drafter.
 TEST_F(PrefixCacheTest, AStateServesOnlyItsDrafter) {
   PrefixCache cache(kPlenty);
   cache.Keep(Left({1, 2, 3, 4}, &drafter_));
@@ -150,7 +153,8 @@ TEST_F(PrefixCacheTest, AStateServesOnlyItsDrafter) {
   EXPECT_EQ(Found(cache, {1, 2, 3, 4, 5, 6, 7}, nullptr), 6);
 }
 
-// A session whose drafter would read tokens that an entry's drafter skipped uses only those before.
+// If a session's drafter would read tokens that the entry's drafter skipped, the session uses only
+// the tokens before them.
 TEST_F(PrefixCacheTest, AStateServesOnlyUpToTokensItSkipped) {
   PrefixCache cache(kPlenty);
   const Text text = Tokens(20, 3), longer = Tokens(30, 3);

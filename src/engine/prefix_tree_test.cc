@@ -1,3 +1,4 @@
+// Tests of the radix tree of the prefix cache.
 #include "engine/prefix_tree.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ int CommonOf(const std::vector<Token>& a, const std::vector<Token>& b) {
   return static_cast<int>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
 
-// Compared with a linear search over all texts.
+// The visits equal those of a linear search over all texts.
 TEST(PrefixTree, VisitsEveryTextTheLongestCommonBeginningFirst) {
   for (uint64_t run = 0; run < 100; ++run) {
     PrefixTree tree;
@@ -60,6 +61,7 @@ TEST(PrefixTree, VisitsEveryTextTheLongestCommonBeginningFirst) {
   }
 }
 
+// The visit ends once `visit` returns false.
 TEST(PrefixTree, StopsWhenItIsTold) {
   PrefixTree tree;
   tree.Insert(std::vector<Token>{1, 2, 3}, 0);

@@ -35,10 +35,10 @@ struct SessionOptions {
   DType cache_type = DType::kF16;
   std::function<bool()> is_stopped;  // called between the chunks of a prompt; may be empty
   int drafter = 0;                   // 0, or a number returned by Generator::AddDrafter
-  // Constraint on answers: the state before each answer's first token. Null: none.
+  // Constraint on answers: the state before each answer's first token. Null: no constraint.
   std::shared_ptr<const LogitFilter> filter;
   int logprobs = -1;      // Scoring::logprobs
-  Prediction prediction;  // of each answer, for drafters that copy; never changes the text
+  Prediction prediction;  // text that answers may repeat, for drafters that copy
 };
 
 // Made by Generator::Start and changed only by its generator. Invariant after every call of the
@@ -58,11 +58,11 @@ class Session {
   Finish finish = Finish::kNot;
   std::vector<Cycle> cycles;   // of the running answer
   std::vector<Pos> sources;    // [written] where each token was copied from, kNoPos if it was not
-  std::vector<Pos> predicted;  // [written] likewise, within SessionOptions::prediction
+  std::vector<Pos> predicted;  // [written] the place in SessionOptions::prediction, or kNoPos
   std::vector<TokenLogprobs> logprobs;  // [written] if SessionOptions::logprobs is set
   int reused = 0;                       // prompt tokens whose rows were already cached
-  // Why the session stopped early: an error, which broke it, or SessionOptions::is_stopped. It may
-  // take part in no Step until Begin resets this.
+  // Why the session stopped early: an error, which broke it, or SessionOptions::is_stopped. The
+  // session may take part in no Step until Begin resets this.
   Status status;
 
   // Whether part of the prompt is still to be scored; nothing has been written then.
@@ -71,7 +71,7 @@ class Session {
   std::span<const Token> written() const { return std::span(tokens).subspan(prompt); }
   // Whether Step failed for it. `tokens` may be read, and Begin or Prefill may start over.
   bool is_broken() const { return broken_; }
-  // Whether that error would recur in any other attempt, because the text itself causes it: a NaN
+  // Whether the error would recur in any other attempt, because the text itself causes it: a NaN
   // logit, or a filter that lets no token follow.
   bool failed_by_itself() const { return failed_by_itself_; }
   const SamplingParams& sampling() const { return sampler_.params(); }
@@ -105,7 +105,7 @@ class Session {
   SamplingParams draft_sampling_;                     // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
-  Prediction prediction_;  // has followed `tokens`, except for a prompt that is not read
+  Prediction prediction_;  // has followed `tokens`, once the prompt is read
   SessionCosts costs_;     // used if the tree policy weighs costs
   // Moving averages over its recent cycles.
   double usual_nodes_ = 0, usual_levels_ = 0, usual_tokens_ = 1;

@@ -8,8 +8,8 @@ namespace {
 // The exploration budget of an answer: this many passes, or this share of its tokens if that is
 // more.
 constexpr double kLeastAllowed = 1.2, kAllowedShare = 0.01;
-// Shares of that budget: what a resting drafter may have cost before it is tried at the start of an
-// answer, and the most that one of several parts may spend.
+// Shares of that budget: how much of it a resting drafter may spend at the very start of an answer,
+// and the most that one of several parts may spend.
 constexpr double kAtFirst = 0.7, kOfPart = 0.85;
 
 }  // namespace

@@ -32,8 +32,9 @@ struct PassLoad {
 };
 
 // The TreeEconomy of one session. A session that shares a pass is charged its share of the expected
-// pass, in proportion to the tokens that it is expected to write. Nodes beyond or below the
-// expected number are charged at marginal cost, given the rows that the pass has anyway.
+// pass, in proportion to the tokens that it is expected to write. Nodes above the expected number
+// are charged, and nodes below it credited, at their marginal cost, given the rows that the pass
+// has anyway.
 //
 // Units: two are used. Costs of drafting (DraftCosts) are in one-row passes of the target. Gains
 // and losses (Governor) are in token times, TokenSeconds(): the time that a token takes without
@@ -131,8 +132,8 @@ double GainOf(int part, const SessionEconomy& economy, const TreeBuilder& builde
               const CandidateTree& scored, std::span<const Node> path);
 
 // Whether a draft of `costs` is expected to win back the time of reading `unread` tokens.
-// `allowed`: passes left in the exploration budget, its ReadingCredit not counted; `expected`:
-// tokens still to be written. Both in one-row passes.
+// `allowed` and `expected` are in one-row passes: what is left of the exploration budget,
+// ReadingCredit not counted, and the time that the tokens still to be written take without drafts.
 bool IsWorthReading(const DraftCosts& costs, int unread, double allowed, double expected);
 
 }  // namespace foretoken

@@ -19,12 +19,13 @@ struct ScriptedDrafter {
   double confidence = 0.6;
   // Tokens of the run that it copies; 0: it drafts by levels.
   int run = 0;
-  // Times in one-row passes: of a proposal, of a level, of reading a token of text.
+  // Times, in one-row passes, of a proposal, of a level and of reading a token of text.
   double asking = 0.002, level = 0.1, reading = 0;
   size_t level_bytes = 0;  // bytes of a level, from which its cost is guessed; the target has 1000
   // DraftPrior::acceptance.
   std::vector<float> acceptance;
-  // Whether it may skip the beginning of a prompt, and the factor on `hits` if it skips almost all.
+  // Whether it may skip the beginning of a prompt, and the factor on `hits` if it skips almost the
+  // whole prompt.
   bool may_skip = false;
   double skipping = 1;
 };
@@ -33,7 +34,7 @@ struct SimulatedAnswer {
   double passes = 0;             // simulated time in one-row passes
   double disturbance = 0;        // the part of it added by Simulation::disturb
   std::vector<int> nodes;        // [cycles] nodes scored
-  std::vector<int> nodes_by[2];  // [cycles] those of the first and of the second part
+  std::vector<int> nodes_by[2];  // [cycles] scored nodes that the first and the second part offered
   std::vector<int> begin;        // [cycles] tokens written before the cycle
   int tokens = 0;
 };

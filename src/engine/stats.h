@@ -23,7 +23,7 @@ struct Cycle {
   double draft_seconds = 0;
   double verify_seconds = 0;
   int weighed = 0;     // written tokens whose acceptance weighed the drafter's draws (V-6)
-  double overlap = 0;  // sum over those of the probability mass shared by target and draft
+  double overlap = 0;  // sum over those tokens of the probability mass in both distributions
   std::vector<JudgedGuess> guesses;
 };
 
@@ -38,21 +38,21 @@ struct Metrics {
   double tau_micro = 0;  // mean of `written` over all cycles
   double tau_macro = 0;  // mean over questions of each question's mean of `written`
   double acc_only = 0;   // mean of n_acc
-  double alpha_edd = 0;  // sum of `written` over sum of drafted_depth, of cycles that drafted; or 0
+  double alpha_edd = 0;  // over cycles that drafted: sum of `written` / sum of drafted_depth; or 0
   double alpha_lev = 0;  // mean overlap of target and draft; 0 if the verifier weighs no draws
   double ECE = 0;        // CalibrationError of all guesses
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 if nothing was drafted
   std::vector<StepAcceptance> alpha_n;  // [longest draft]
-  double draft_share = 0;               // GSTP: drafting time over drafting and verifying
-  double verify_share = 0;              // VTP
+  double draft_share = 0;   // GSTP: drafting time over the time of drafting and verifying
+  double verify_share = 0;  // VTP: verifying time over the same sum
   double E_spd = 0;  // ExpectedSpeedup of this log's mean acceptance, depth and cost; 0 if unknown
 };
 
 // `questions`: the cycles of each question, its turns pooled.
 Metrics Summarise(std::span<const std::vector<Cycle>> questions);
 
-// (1 - alpha^(gamma+1)) / ((1 - alpha) (gamma c + 1)): expected speed-up of chain drafts of `gamma`
-// tokens, each accepted with probability `alpha`, if drafting one token costs `c` target passes.
+// Expected speed-up of chain drafts of `gamma` tokens, each accepted with probability `alpha`, if
+// drafting one token costs `c` target passes: (1 - alpha^(gamma+1)) / ((1 - alpha) (gamma c + 1)).
 double ExpectedSpeedup(double alpha, double gamma, double c);
 
 // Tokens written, and the time taken.
@@ -60,7 +60,8 @@ struct Timing {
   double tokens = 0;
   double seconds = 0;
 };
-// Three definitions of speed-up (M-5), over pairs of the same questions; 0 without questions.
+// Three definitions of speed-up (M-5); 0 without questions. `method` and `plain` hold the same
+// questions in the same order.
 double SpeedupRatioOfMeans(std::span<const Timing> method, std::span<const Timing> plain);
 double SpeedupMicro(std::span<const Timing> method, std::span<const Timing> plain);
 double SpeedupMeanOfRatios(std::span<const Timing> method, std::span<const Timing> plain);

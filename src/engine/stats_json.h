@@ -24,17 +24,18 @@ struct RunReport {
   std::span<const Tally> tallies;  // the drafter's
   DraftOutcome outcome;
 
-  // New tokens a second: over all time after loading; over the time after the prompt.
+  // New tokens a second: the first over all time after loading, the second over the time after the
+  // prompt.
   double TokensPerSecond() const;
   double GenerationTokensPerSecond() const;
 };
 
 // {"verifier", "lossless", "prompt_tokens", "new_tokens", "tokens", "seconds": {"load", "prefill",
 // "draft", "verify", "other"}, "tokens_per_second", "gen_only_tokens_per_second", "cycles",
-// "n_acc", "written", "nodes", "max_depth", "drafted_depth" (the last five [cycles]), "tau_micro",
-// "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "alpha_tok", "alpha_n", "alpha_n_reached",
-// "ECE", "E_spd", "VTP", "GSTP", "outcome" (see outcome.h) if drafts were weighed, "tallies"
-// {name: {"count", "of"}} if the drafter has any}.
+// "n_acc", "written", "nodes", "max_depth", "drafted_depth" (the last five are lists over cycles),
+// "tau_micro", "tau_macro", "acc_only", "alpha_edd", "alpha_lev", "alpha_tok", "alpha_n",
+// "alpha_n_reached", "ECE", "E_spd", "VTP", "GSTP", "outcome" (see outcome.h) if drafts were
+// weighed, "tallies" {name: {"count", "of"}} if the drafter has any}.
 Json ToJson(const RunReport& report);
 
 // Adds the metrics from "tau_micro" on, under their own names.

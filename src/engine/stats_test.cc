@@ -1,3 +1,4 @@
+// Tests of the metrics, of calibration and of bootstrap intervals.
 #include "engine/stats.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +21,7 @@ std::vector<Cycle> Chain(std::initializer_list<int> accepted, int depth) {
   return cycles;
 }
 
-// The vector of M-3.
+// The test vector of M-3.
 TEST(Metrics, VectorsOfTheSpecification) {
   const std::vector<std::vector<Cycle>> questions{Chain({3, 0, 5, 1, 5}, 5)};
   const Metrics m = Summarise(questions);
@@ -37,6 +38,7 @@ TEST(Metrics, VectorsOfTheSpecification) {
   }
 }
 
+// alpha_lev is the mean overlap over all tokens whose acceptance weighed the drafter's draws.
 TEST(Metrics, OverlapIsOfThePositionsReached) {
   std::vector<std::vector<Cycle>> questions{Chain({2, 0, 1}, 3)};
   questions[0][0].weighed = 3, questions[0][0].overlap = 1.5;
@@ -63,7 +65,8 @@ TEST(Metrics, TokensAfterTheStopTokenAreNotCounted) {
   EXPECT_EQ(m.alpha_n[7].reached, 0);
 }
 
-// Depth is counted before the tree is cut; a cycle that drafted nothing is in neither sum.
+// alpha_edd counts depth before the tree is cut; a cycle that drafted nothing counts in neither of
+// its sums.
 TEST(Metrics, AlphaIsOfTheDepthThatWasDrafted) {
   std::vector<std::vector<Cycle>> questions{Chain({3, 1}, 4)};
   for (Cycle& c : questions[0]) c.drafted_depth = 6;
@@ -87,6 +90,7 @@ TEST(Metrics, NothingDraftedIsNotADivisionByZero) {
   EXPECT_DOUBLE_EQ(Summarise({}).tau_micro, 0.0);
 }
 
+// The guess that is judged after a node on the accepted path is the best-scored child of the node.
 TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
   CandidateTree tree(0);
   const Node weak = tree.Add(0, 1, std::log(0.2f)), strong = tree.Add(0, 2, std::log(0.7f));
@@ -108,7 +112,7 @@ TEST(Calibration, GuessesAreTheBestChildrenOfWhatWasReached) {
 }
 
 TEST(Calibration, RoundingMovesNoGuessAcrossABinsEdge) {
-  // The confidence 0.7, as it is after a path of this log-probability.
+  // The confidence 0.7, with the rounding that it has after a path of this log-probability.
   for (const float sum : {0.F, -1.3F, -5.1F, -17.9F}) {
     EXPECT_EQ(BinOf(std::exp(sum + std::log(0.7F) - sum)), 7u) << sum;
   }
@@ -126,7 +130,7 @@ TEST(Calibration, ErrorIsTheMeanDistanceOfTheBins) {
   EXPECT_NEAR(CalibrationError(off), (0.86 + 0.7) / 3, 1e-6);
 }
 
-// The vectors of M-4.
+// The test vectors of M-4.
 TEST(ExpectedSpeedup, VectorsOfTheSpecification) {
   EXPECT_NEAR(ExpectedSpeedup(0.648, 5, 0.067), 1.9705, 1e-4);
   EXPECT_NEAR(ExpectedSpeedup(0.580, 5, 0.490), 0.6639, 1e-4);
@@ -168,9 +172,9 @@ TEST(BootstrapMedian, IntervalsHoldTheTrueMedianAsOftenAsTheySay) {
   EXPECT_NEAR(width, 4 * 0.0498, 0.02);
 }
 
-// Thirty items measured in a few passes, each of which is faster or slower as a whole: an interval
-// from resampled items holds the true value far less often than stated, one from resampled items
-// and passes about as often as stated.
+// Thirty items are measured in a few passes, and each pass is faster or slower as a whole. An
+// interval from resampled items then holds the true value far less often than stated; an interval
+// from resampled items and passes holds it about as often as stated.
 TEST(BootstrapPasses, IntervalsCountHowPassesDiffer) {
   constexpr size_t kItems = 30;
   constexpr int kSamples = 300;

@@ -22,9 +22,10 @@ struct CopiedSpan {
 };
 
 // Returns the copied spans of at least `least` tokens, in order, each as long as possible. A draft
-// that continues where the previous one ended belongs to its span, and so does the bonus between
-// them if it is the next token of the source. Tokens copied from the answer count as copied from
-// where those were. `tokens`: prompt, then answer; `sources`: Session::sources.
+// that continues where the previous draft ended belongs to the span of that draft, and so does the
+// bonus between them if it is the next token of the source. If a token was copied from the answer,
+// its source is that of the token it copies. `tokens`: prompt, then answer; `sources`:
+// Session::sources.
 std::vector<CopiedSpan> CopiedSpans(std::span<const Token> tokens, int prompt,
                                     std::span<const Pos> sources, int least);
 

@@ -1,3 +1,4 @@
+// Tests of copied spans, of their JSON and of the score of an attribution.
 #include "insight/attribution.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(CopiedSpans, AdjacentCopiesFromDifferentSourcesStaySeparate) {
 }
 
 TEST(CopiedSpans, CopiesOfCopiesLeadToThePrompt) {
-  // Positions 8 to 10 hold 12 13 60; the rest was copied from there.
+  // Positions 8 to 10 of the text hold 12 13 60; the rest of the answer was copied from them.
   EXPECT_EQ(Copied({12, 13, 60, 12, 13, 60}, {2, 3, -1, 8, 9, 10}), (Spans{{0, 2, 2}, {3, 5, 2}}));
 }
 

@@ -92,7 +92,7 @@ class HeadWatcher final : public Drafter {
     return {};
   }
 
-  // Whether the row's maximum over the domain is at `source`, the first of equals.
+  // Whether the row's maximum over the domain is at `source`; of equal values the first counts.
   bool PeaksAt(std::span<const float> row, int source) const {
     const int end = search_.domain == RowDomain::kFull ? static_cast<int>(row.size()) : input_;
     for (int j = 0; j < end; ++j) {

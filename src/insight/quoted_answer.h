@@ -18,8 +18,8 @@ struct MarkedText {
   int PassageOf(size_t begin, size_t end) const;
 };
 
-// Parses "Also, [ 2 To create maps ] ." and removes the marks. Brackets that open no quote are
-// text.
+// Parses text like "Also, [ 2 To create maps ] ." and removes the marks. Brackets that open no
+// quote stay as text.
 MarkedText ReadQuotes(std::string_view marked);
 // Parses a prompt whose passages are lines that begin with "[1] ".
 MarkedText ReadPassages(std::string_view prompt);

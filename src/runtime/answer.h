@@ -64,8 +64,8 @@ class TextStream {
   bool colour_, at_line_start_ = true;
 };
 
-// A sentence about the first token where `speculated` differs from `plain`, or nothing. `complete`:
-// both answers are finished, so their lengths must agree as well.
+// A sentence about the first token where `speculated` differs from `plain`; nullopt if there is
+// none. `complete`: both answers are finished, so their lengths must agree as well.
 std::optional<std::string> FirstDifference(const Tokenizer& tokenizer, std::span<const Token> plain,
                                            std::span<const Token> speculated, bool complete);
 

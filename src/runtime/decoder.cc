@@ -40,7 +40,7 @@ void SayOnce(const std::string& sentence) {
   std::fprintf(stderr, "foretoken: %s\n", Legible(sentence).c_str());
 }
 
-// Null for "none".
+// Returns null for the drafter "none".
 Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const DraftArgs& args,
                                             int capacity) {
   if (args.drafter == "none") return std::unique_ptr<Drafter>();

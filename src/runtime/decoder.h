@@ -19,7 +19,7 @@ struct NamedDrafter {
   std::unique_ptr<TreePolicy> tree;
 };
 
-// A generator and everything it borrows but the model, which must outlive it.
+// A generator and everything that it borrows, except the model, which must outlive it.
 struct Decoder {
   std::unique_ptr<Drafter> drafter;  // null for "none"
   std::unique_ptr<TreePolicy> tree;
@@ -27,7 +27,7 @@ struct Decoder {
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
-// Errors: unknown drafter, tree or verifier, bad options.
+// Errors: an unknown drafter, tree or verifier; invalid options.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 // Adds the drafter of `args` to `decoder`, and ignores the verifier of `args`. Returns the
 // drafter's number in the generator. Errors: those of NewDecoder.

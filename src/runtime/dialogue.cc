@@ -12,7 +12,7 @@ constexpr std::string_view kRoles[] = {"system", "user", "assistant"};
 
 bool IsRole(std::string_view role) { return std::ranges::find(kRoles, role) != std::end(kRoles); }
 
-// The role if `text` begins with "role: ", else nothing.
+// The role if `text` begins with "role: ", else nullopt.
 std::optional<std::string_view> RoleAt(std::string_view text) {
   for (std::string_view role : kRoles) {
     if (text.starts_with(role) && text.substr(role.size()).starts_with(": ")) return role;

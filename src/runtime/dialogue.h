@@ -48,8 +48,8 @@ Result<int> ExchangesToForget(const Dialogue& dialogue, const ChatPrompter& prom
 // Serialises as JSON ({"messages": [{"role", "content"}]}) if `path` ends in .json or .jsonl, else
 // as "role: content" with a blank line between turns.
 std::string FileText(const Dialogue& dialogue, std::string_view path);
-// Parses both formats. Error messages begin with `origin`, the file. Errors: neither format, an
-// unknown role.
+// Parses either format of FileText. Error messages begin with `origin`, the file. Errors: the text
+// has neither format, or an unknown role.
 Result<Dialogue> ParseDialogue(std::string_view text, const std::string& origin);
 
 }  // namespace foretoken

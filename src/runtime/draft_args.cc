@@ -41,7 +41,7 @@ Status CheckDraftNames(const DraftArgs& draft) {
 
 namespace {
 
-// Null for "none".
+// Returns null for the drafter "none".
 const DrafterEntry* FirstDrafter(const DraftArgs& draft) {
   const std::string_view first = SplitDrafters(draft.drafter).front();
   for (const DrafterEntry& e : AllDrafters()) {

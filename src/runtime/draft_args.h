@@ -23,7 +23,7 @@ struct DraftArgs {
   std::string drafter = "none";
   std::string tree;      // as typed; empty: chosen by TreeOf
   std::string pct_cost;  // the `expand` option of `tree`, if not empty
-  int draft_max = -1;    // most tokens drafted; below 0: as the tree decides
+  int draft_max = -1;    // most tokens drafted; below 0: the tree decides
   NamedValues options;
   DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
@@ -34,12 +34,13 @@ struct DraftArgs {
 Status CheckDraftNames(const DraftArgs& draft);
 // Value of --tree besides the registry's names: the tree of the drafter's paper.
 inline constexpr char kPaperTree[] = "paper";
-// Returns the name of the tree to use; `paper` is that of the (first) drafter's paper. The default
-// is `auto` if the verifier guarantees that trees do not change the text, else the paper's tree:
-// with `auto`, measured costs would change what a seed writes. REQUIRES: names are known.
+// Returns the name of the tree to use; `paper` stands for the tree of the (first) drafter's paper.
+// The default is `auto` if the verifier guarantees that trees do not change the text, else the
+// paper's tree: with `auto`, measured costs would change what a seed writes. REQUIRES: names are
+// known.
 std::string TreeOf(const DraftArgs& draft);
-// Unless options say otherwise, makes the (first) drafter draft as in its paper. For attribution:
-// only copies that were drafted are found, so every guess counts.
+// Unless options say otherwise, makes the (first) drafter draft as in its paper. Attribution needs
+// this: it finds only copies that were drafted, so every guess counts.
 void DraftAsPaper(DraftArgs* draft);
 // Warns on standard error if the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);

@@ -29,7 +29,7 @@ struct LoadedModel {
 // Errors: no path given, an unreadable file, a file without a tokenizer, those of NewBackend.
 Result<LoadedModel> Load(const ModelArgs& args);
 
-// The tokenizer in a model file. Errors: there is none, or it is broken.
+// The tokenizer in a model file. Errors: the file has no tokenizer, or a broken one.
 Result<std::shared_ptr<const Tokenizer>> TokenizerOf(const ModelFile& file);
 
 }  // namespace foretoken

@@ -14,8 +14,8 @@ struct SamplingArgs {
   bool has_temperature = false, has_top_k = false, has_top_p = false;
 };
 
-// Returns the parameters given, over the model's defaults if `model_defaults`. Errors: those of
-// Validate and CheckBias.
+// Returns the parameters given, completed by the model's defaults if `model_defaults`. Errors:
+// those of Validate and CheckBias.
 Result<SamplingParams> ResolveSampling(const SamplingArgs& args, const ModelFile& file);
 
 }  // namespace foretoken
