@@ -1,6 +1,6 @@
 // Micro-benchmarks of the parts of products with many rows, with AMX and with VNNI: products,
-// stores and scaling alone, and together. Seconds are per tile: sixteen rows times sixteen outputs
-// times a block of 32 inputs.
+// stores and scaling, each alone and all together. Seconds are per tile: sixteen rows times sixteen
+// outputs times a block of 32 inputs.
 #include <benchmark/benchmark.h>
 
 #include <string>

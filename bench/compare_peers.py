@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Times passes of M rows in foretoken and in other engines on the same GGUF file, interleaved.
 
-A peer is a folder with llama-batched-bench and llama-bench of llama.cpp or ik_llama.cpp. Measured are a pass in which
-M sequences decode one token each, with logits for all, as in the verification of M nodes; and a prompt of 512 tokens.
-A turn is the mean of 8 passes at 32 cached positions and takes a second or two, loading included. Turns alternate
-between engines for each M, as memory bandwidth changes from minute to minute. Prints the medians over turns in
-milliseconds, and the best peer's time over ours.
+A peer is a folder with llama-batched-bench and llama-bench of llama.cpp or ik_llama.cpp. Two things are measured: a pass
+in which M sequences decode one token each, with logits for all of them, which is the work of verifying M nodes; and a
+prompt of 512 tokens. A turn is the mean of 8 passes at 32 cached positions and takes a second or two, loading included.
+Turns alternate between engines for each M, because memory bandwidth changes from minute to minute. Prints the medians
+over turns in milliseconds, and the best peer's time over ours.
 
-Options for the two programs may follow the folder, those of llama-bench after a colon.
+Options may follow the folder: first those of llama-batched-bench, then, after a colon, those of llama-bench.
 
     bench/compare_peers.py MODEL.gguf --peer llama.cpp=FOLDER --peer "ik=FOLDER -rtr : -rtr 1"
         [--rows 1,4,8,16,32,64] [--turns 7] [--threads 2] [--isa auto]
@@ -59,7 +59,7 @@ class Peer:
         sys.exit(f"{self.name}: llama-batched-bench printed no line for {rows} rows")
 
     def prompt(self, model, threads):
-        """Tokens a second of a prompt of 512."""
+        """Tokens a second in reading a prompt of 512 tokens."""
         out = run([f"{self.folder}/llama-bench", "-m", model, "-p", "512", "-n", "0", "-r", "1",
                    "-t", str(threads), "-o", "json", *self.prompt_options])
         return json.loads(out[0])[0]["avg_ts"]
@@ -78,12 +78,12 @@ class Foretoken:
             return json.load(open(out.name, encoding="utf-8"))
 
     def seconds(self, model, rows, threads):
-        """Seconds of a pass of `rows` rows: a mean, as printed by the peers."""
+        """Seconds of a pass of `rows` rows: a mean over passes, which peers print too."""
         result = self.bench("profile", model, threads, "--rows", str(rows), "--repeats", str(PASSES))
         return sum(result["passes"][0]["thread_seconds"].values()) / result["threads"]
 
     def prompt(self, model, threads):
-        """Tokens a second of a prompt of 512."""
+        """Tokens a second in reading a prompt of 512 tokens."""
         result = self.bench("decode", model, threads, "--rows", "1", "--repeats", "1")
         return result["decode"]["prompt_tokens_per_second"]
 

@@ -51,7 +51,7 @@ def inside(value, interval):
 
 
 def reproduced(first, second, factor):
-    """Whether the value of one (value, interval) lies in the other's interval, widened by `factor`."""
+    """Whether the value of either pair (value, interval) lies in the other pair's interval, widened by `factor`."""
     return (inside(second[0], widened(*first, factor)) or
             inside(first[0], widened(*second, factor)))
 

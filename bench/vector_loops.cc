@@ -17,7 +17,8 @@ struct Group {
   alignas(64) std::byte panel[kGroupBlocks * (512 + 32)] = {};
 };
 
-// A panel, its tile (as long as in the 1.1 B shape) and their sums, all zeros. R: rows of a chunk.
+// A panel of 2048 inputs (as many as in the 1.1 B shape), its tile and their sums, all zeros. R:
+// rows of a chunk.
 constexpr int kGroups = 8;
 template <int R>
 struct Panel {

@@ -21,8 +21,8 @@ def prompts_of(paths, most_characters):
 
 
 def make_requests(paths, count, most_characters, seed):
-    """Bodies of chat requests with distinct prompts. Every other one is greedy, the others are sampled with fixed
-    seeds; max_tokens is uniform in [FEWEST_TOKENS, MOST_TOKENS]."""
+    """Bodies of chat requests with distinct prompts. Every second request is greedy, the others are sampled
+    with fixed seeds; max_tokens is uniform in [FEWEST_TOKENS, MOST_TOKENS]."""
     rng = random.Random(seed)
     prompts = prompts_of(paths, most_characters)
     if len(prompts) < count:

@@ -1,6 +1,6 @@
 """A lightweight client of streamed answers, with one persistent connection per client.
 
-While an answer arrives, its bytes are only stored with their time; events are parsed after its end.
+While an answer arrives, its bytes are only stored with the times of their arrival; events are parsed after its end.
 """
 import asyncio
 import json
@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
         self.waiter = asyncio.get_running_loop().create_future()
         self.buffer, self.parts, self.status = b"", [], 0
         self.head_ended = self.is_chunked = self.is_unbounded = self.closes = False
-        self.left = 0  # bytes of the body still to come, unless it is chunked
+        self.left = 0  # bytes of the body still to come, unless the body is chunked
         self.transport.write(request)
         return self.waiter
 

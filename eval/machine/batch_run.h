@@ -20,8 +20,8 @@ struct BatchWork {
 // Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int count,
                                              int shortest, int longest);
-// Cuts prompts out of `text` that share their first `shared` tokens and continue with 20 to 200
-// tokens that differ. Deterministic. REQUIRES: text not empty.
+// Cuts `count` prompts out of `text`. All begin with the same `shared` tokens and continue with 20
+// to 200 tokens that differ. Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
                                               int shared);
 // `count` random tokens with recurring phrases, on which copying drafters find matches.
@@ -33,8 +33,8 @@ struct BatchRun {
   std::vector<double> written_a_cycle;      // [requests] tau; 0 where an answer had no cycle
   double seconds = 0;
   double tokens = 0;  // generated, over all requests
-  // The longest seconds between two deliveries to one answer: where the later one's pass also
-  // computed prompt rows, and overall.
+  // The longest time between two deliveries to one answer, in seconds. The first counts only
+  // deliveries by passes that also computed prompt rows, the second counts all.
   double longest_gap_beside_prompt = 0, longest_gap = 0;
   Counters counters;
 

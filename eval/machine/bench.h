@@ -22,17 +22,17 @@ struct MachineLimits {
   int threads = 0;
   std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
   double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
-  double hand_over = 0;  // see HandOver
+  double hand_over = 0;  // seconds; see HandOver
   double first_cache_loads = 0;
 
   double bandwidth() const { return read_bytes.back(); }
-  // Multiply-adds a second for weights of `type`. For BF16 the faster of BF16 and F32 instructions,
-  // as kernels may widen the weights.
+  // Multiply-adds a second for weights of `type`. For BF16, the rate of the faster of BF16 and F32
+  // instructions, because kernels may widen the weights.
   double Peak(DType type) const;
 };
 
-// Measures the read bandwidth over a buffer much larger than the last-level cache. Reads it in one
-// stream a thread or in four, whichever is faster on this machine. Thread-safety: one thread.
+// Measures the read bandwidth over a buffer much larger than the last-level cache. Each thread
+// reads in one stream or in four, whichever is faster on this machine. Thread-safety: one thread.
 class ReadBandwidth {
  public:
   // `pool` must outlive this. Errors: out of memory.
@@ -63,13 +63,13 @@ class Peaks {
 // Median seconds to dispatch an empty job to all threads and wait for it; 0 for one thread.
 double HandOver(ThreadPool& pool);
 
-// 64-bit words a second that all threads together load from their cores' L1 caches. Halves on a
-// core whose sibling hyperthread is busy. Peaks hardly show such a neighbour, because their loops
-// issue few instructions a cycle, but matrix products slow down.
+// 64-bit words a second that all threads together load from their cores' L1 caches. The rate halves
+// on a core with a busy sibling hyperthread. Such a neighbour slows down matrix products, but Peaks
+// hardly show it, because their loops issue few instructions a cycle.
 double FirstCacheLoads(ThreadPool& pool);
 
-// Measures all limits: medians of bandwidths, best rates of the others. Takes about `repeats`
-// tenths of a second for each figure. Errors: out of memory.
+// Measures all limits: the median of each bandwidth, and the best of the other rates. Takes about
+// `repeats` tenths of a second for each figure. Errors: out of memory.
 Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats);
 
 // Multiply-adds a second of one thread in a loop without memory traffic. Where the CPU lacks such
@@ -79,8 +79,8 @@ double Bf16Peak();
 double F32Peak();
 // The rate of FirstCacheLoads for one thread, over a few milliseconds.
 double FirstCacheLoadRate();
-// Reads every cache line of `bytes` bytes (a multiple of 256) once, in ascending order (`streams`
-// 1) or in four interleaved streams (4). Returns a checksum that keeps the loads alive.
+// Reads every cache line of `bytes` bytes (a multiple of 256) once, in ascending order if `streams`
+// is 1, in four interleaved streams if it is 4. Returns a checksum that keeps the loads alive.
 uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);
 
 struct BenchOptions {
@@ -89,12 +89,12 @@ struct BenchOptions {
   std::vector<int> contexts = {0};
   std::vector<std::string> drafters = {"pld", "pld+h"};
   int threads = 0, repeats = 5, nodes = 64;
-  std::string backend = "cpu";  // as of NewBackend
+  std::string backend = "cpu";  // a name for NewBackend
   std::string cache = "F16", shape = "1.1b";
 };
 // Options of `bench project`: a cycle drafts `levels` levels of `level_rows` rows, then verifies
-// bench.nodes nodes and emits `tau` tokens. `draft`: a model shape; empty: one layer of the
-// target's.
+// bench.nodes nodes and emits `tau` tokens. `draft`: a model shape; empty: the target's shape with
+// one layer.
 struct ProjectOptions {
   BenchOptions bench;
   std::string draft;

@@ -23,8 +23,8 @@ struct BatchOptions {
   int sample = 50;        // requests that are answered without the prefix cache, too
 };
 void AddBatchArgs(CLI::App& app, BatchOptions* options);
-// Errors: unusable files, invalid options; an answer that differs from the one that is decoded
-// alone.
+// Errors: a file cannot be used; an option is invalid; an answer differs from the answer to the
+// same request decoded alone without drafts.
 Status BenchBatch(const BatchOptions& options);
 
 }  // namespace foretoken

@@ -22,7 +22,7 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
          static_cast<double>(logit_rows) * c.vocab * c.hidden;
 }
 
-// A pass and the machine's limits measured just before and after it; or medians over passes.
+// A pass with the machine's limits measured just before and after it; or the medians of several.
 struct Sample {
   double seconds, limit;      // measured; needed at the measured bandwidth and peak
   double times, reads, peak;  // seconds / limit; shares of the bandwidth and of the peak
@@ -43,11 +43,11 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
-// The least time of consecutive passes in PassInARow.
+// The least total time of the consecutive passes in PassInARow, in seconds.
 constexpr double kDecodingSeconds = 0.05;
 
 // The share of the run's highest FirstCacheLoads above which a pass counts as undisturbed. A busy
-// sibling hyperthread takes half of them.
+// sibling hyperthread halves the loads.
 constexpr double kUndisturbed = 0.85;
 
 // Passes of `rows` rows at `context` cached positions.
@@ -64,7 +64,8 @@ struct Outcome {
   // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
   double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  // Returns the point's seconds over those of one row, taken from the first point at its context.
+  // Returns the point's seconds over the seconds per row of the first point at its context (a pass
+  // of one row, unless --rows begins with more).
   double Ratio(const Point& point) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
                                     [&](const Point& p) { return p.context == point.context; });
@@ -82,9 +83,9 @@ struct Outcome {
 };
 
 // Passes of different row counts are interleaved, so that a temporary slowdown affects all of them.
-// Each is compared with the bandwidth and peak measured just before it, because other processes
-// come and go. Measuring these evicts the model from the caches, so autoregressive decoding is also
-// timed over consecutive passes.
+// Each pass is compared with the bandwidth and peak measured just before it, because other
+// processes come and go. Measuring these evicts the model from the caches, so autoregressive
+// decoding is also timed over consecutive passes.
 class Measurement {
  public:
   // `pool` and `bandwidth` must outlive this.
@@ -135,7 +136,7 @@ class Measurement {
     return {*least, *most};
   }
 
-  // Returns the mean seconds of consecutive one-row passes, as in decoding.
+  // Returns the mean seconds of consecutive one-row passes: decoding without pauses.
   static double PassInARow(TimedPasses& sequence) {
     sequence.Time(1, /*all_logits=*/true);
     double seconds = 0;
@@ -154,8 +155,9 @@ class Measurement {
     meetings_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
-    // Measured after the pass, and shared with the next one: threads that have just finished or
-    // started to wait make the following pass much slower at times.
+    // The loads are measured once between two passes, after this pass and not just before the next:
+    // threads that have just finished or started to wait make the following pass much slower at
+    // times.
     loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);

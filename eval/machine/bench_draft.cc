@@ -109,7 +109,7 @@ std::vector<Token> MadeUpText(int vocab, int length) {
 // A sequence at a fixed position for which drafts are made and discarded.
 class Drafts {
  public:
-  // `tree`: as typed after --tree. See status().
+  // `tree`: as typed after --tree. Errors are reported by status().
   Drafts(const BenchDraftArgs& args, const LoadedModel& loaded, Drafter& drafter,
          const std::string& tree, int depth)
       : text_(MadeUpText(loaded.model->config().vocab, args.context + 2)), verifier_(text_) {
@@ -157,8 +157,8 @@ class Drafts {
   Status status_;
 };
 
-// Returns the seconds of a draft after a one-row pass of the target, which fills the CPU's caches
-// with its weights as in decoding. Appends the pass's seconds to `plain`.
+// Returns the seconds of a draft after a one-row pass of the target, which leaves the target's
+// weights in the CPU's caches, like decoding does. Appends the pass's seconds to `plain`.
 double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& plain) {
   plain.push_back(passes.Time(1, /*all_logits=*/true));
   return drafts.Time();

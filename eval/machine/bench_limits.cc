@@ -69,9 +69,9 @@ double Peaks::Measure(DType type) {
   return type == DType::kBF16 ? std::max(floats, Together(pool_, Bf16Peak)) : floats;
 }
 
-// The figure shows where threads run: a hand-over between cores that share a cache takes half the
-// time of one between cores that do not. On virtual machines the placement changes within minutes,
-// and the memory bandwidth with it.
+// The figure shows where threads run: a hand-over between cores that share a cache takes half as
+// long as between cores that do not. On virtual machines the placement changes within minutes, and
+// the memory bandwidth with it.
 double HandOver(ThreadPool& pool) {
   constexpr int kTurns = 20, kJobs = 100;
   if (pool.threads() == 1) return 0;

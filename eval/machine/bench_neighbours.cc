@@ -139,7 +139,7 @@ Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
   });
 }
 
-// Processes that run at once: decoding ones, busy loops and the loops' nice value.
+// What runs at once: processes that decode, busy loops, and the loops' nice value.
 struct Scenario {
   std::string name;
   int processes = 1, loops = 0, nice = 0;

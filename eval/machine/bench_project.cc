@@ -65,8 +65,8 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
       options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.even);
 }
 
-// Makes the draft: a model of the shape options.draft, or one layer of the target's shape, as EAGLE
-// and HASS use.
+// Makes the draft: a model of the shape options.draft, or one layer of the target's shape, like the
+// drafts of EAGLE and HASS.
 Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Model& target,
                                         DType type, Backend& backend) {
   ModelConfig shape = target.config();

@@ -16,8 +16,8 @@ class TimedPasses {
   TimedPasses(Model& model, DType cache_type, int context);
 
   // Returns the seconds to score a chain of `rows` tokens and take the arg max of each row of
-  // logits. `all_logits`: logits for every row, as in verification; otherwise for the last row, as
-  // in a prompt.
+  // logits. `all_logits`: computes logits for every row, like verification; otherwise only for the
+  // last row, like a prompt's pass.
   double Time(int rows, bool all_logits);
   // OK, or the error of the first pass that failed (out of memory); later passes are skipped.
   const Status& status() const { return status_; }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kPaperLayers = 32;  // of the papers' 7B models
 
-// Reads a built-in table by name, or a user's .json file. `layers`: of the model.
+// Reads a built-in table by name, or a user's .json file. `layers`: the model's number of layers.
 Result<PaperTable> LoadPaperTable(const std::string& name, int layers) {
   if (name.ends_with(".json")) {
     FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(name));

@@ -12,19 +12,19 @@ namespace foretoken {
 
 struct BenchPaperArgs {
   ModelArgs model;
-  std::string name;       // of a table, or a .json file; empty: lists all tables
+  std::string name;       // name of a table, or its .json file; empty: lists all tables
   std::string questions;  // the folder of question files
   std::string json, resume, command;
   std::vector<std::string> drafts;  // KEY=FILE
   SpecOptions options;
-  int limit = 0;         // questions of a part; 0: all
+  int limit = 0;         // most questions of a part; 0: all
   bool printed = false;  // shows only the printed table; needs no model
   // Options that replace the table's values if they were given.
   const CLI::Option *new_tokens = nullptr, *repeats = nullptr;
 };
 
 void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args);
-// Returns the exit status. Errors: an unknown or malformed table, missing files, see RunSpec.
+// Returns the exit status. Errors: an unknown or malformed table, missing files, those of RunSpec.
 Result<int> BenchPaper(BenchPaperArgs& args);
 
 }  // namespace foretoken

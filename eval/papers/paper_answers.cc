@@ -15,7 +15,8 @@ struct PaperAnswers {
   std::unique_ptr<PaperResults> results;
 };
 
-// Describes the questions, lengths, repeats and clock of this run, beside the paper's length.
+// Describes the questions, answer lengths, repeats and clock of this run, and the paper's answer
+// length.
 std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, const SpecRun& run,
                          const PaperResults& results) {
   std::string text = "Asked here: ";

@@ -14,7 +14,8 @@ double FigureOf(const AttributionScore& score, const std::string& metric) {
   return metric == "recall" ? score.recall() : score.f1();
 }
 
-// Options of `bench attribution` for a method. `min` is the evaluator's, not the drafter's.
+// Options of `bench attribution` for a method. `min` is an option of the evaluator, not of the
+// drafter.
 AttributionOptions AttributionOf(const PaperMethod& method, const BenchPaperArgs& args,
                                  const std::string& data) {
   AttributionOptions options{.model = args.model, .data = data, .least = {1}, .limit = args.limit};

@@ -62,7 +62,7 @@ double SpeedupMeanOfRatiosOf(const PaperSample& s, const PaperMetric&) {
   return SpeedupMeanOfRatios(TimingsOf(s, s.method), TimingsOf(s, s.plain));
 }
 
-// Mean over questions.
+// Tokens a second, as a mean over questions.
 double MeanTokenRate(const PaperSample& s, const PaperMetric&) {
   double sum = 0;
   for (const Timing& t : TimingsOf(s, s.method)) sum += Ratio(t.tokens, t.seconds);
@@ -110,7 +110,7 @@ double DraftShare(const PaperSample& s, const PaperMetric&) {
   return Ratio(sums.draft, sums.generation_only.seconds);
 }
 
-// Acceptance rate of the guesses in one confidence bin; `argument` is its index.
+// Acceptance rate of the guesses in one confidence bin; metric.argument is the index of the bin.
 double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   ConfidenceBin bin;
   EachCycle(s, [&](const Cycle& c) {
@@ -121,7 +121,8 @@ double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   return Ratio(bin.accepted, bin.count);
 }
 
-// Quartile 0 to 4 (minimum to maximum) of the nodes a cycle drafts; `argument` says which.
+// Quartile 0 to 4 (minimum to maximum) of the nodes a cycle drafts; metric.argument is the
+// quartile.
 double NodesQuartile(const PaperSample& s, const PaperMetric& metric) {
   std::vector<int> nodes;
   EachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });

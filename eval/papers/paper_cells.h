@@ -30,7 +30,7 @@ struct PaperValue {
 // Computes a metric, and its interval by bootstrap if it depends on time. REQUIRES: the metric is
 // listed in paper_metrics.def, sample.questions is not empty.
 PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample);
-// Formats a value as its metric is printed, for example "1.98x [1.37, 2.49]".
+// Formats a value in the form in which its metric is printed, for example "1.98x [1.37, 2.49]".
 std::string ValueText(const PaperMetric& metric, const PaperValue& value);
 
 }  // namespace foretoken

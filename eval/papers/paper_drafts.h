@@ -18,8 +18,8 @@ class PaperDraftFiles {
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 
-  // Returns the file for `key`, or empty if there is none. In this order: the given one,
-  // *-KEY-TYPE.gguf in drafts/ beside the model, a draft of the drafter `key` found by FindDrafts.
+  // Returns the file for `key`: the given file, else *-KEY-TYPE.gguf in drafts/ beside the model,
+  // else a draft of the drafter `key` found by FindDrafts; empty if there is none.
   std::string Find(const std::string& key) const;
   // Returns the commands that make the file, as a sentence. Errors: an unknown key.
   Result<std::string> HowToMake(const std::string& key) const;

@@ -15,7 +15,7 @@ struct PaperOutcome {
   PaperCells cells;
   std::vector<std::string> notes;  // for PaperHeader
   Json results = Json::array();    // for the JSON file, besides the cells
-  bool broken = false;             // an answer differs from the baseline's against a promise
+  bool broken = false;  // an answer differs although its verifier promises the baseline's
 };
 
 // Answers the parts' questions with the baseline and with every method. Errors: see PlanMethods,

@@ -76,8 +76,8 @@ class PaperReader {
     return texts;
   }
 
-  // Reads the list `field` entry by entry, sweeps expanded. `read` takes an entry's options and its
-  // name for errors.
+  // Reads the list `field` entry by entry, with sweeps expanded. `read` takes an entry's options
+  // and its name for errors.
   template <typename T, typename ReadEntry>
   Status ReadList(OptionReader& top, const std::string& field, std::vector<T>& out,
                   const ReadEntry& read) {
@@ -229,7 +229,7 @@ class PaperReader {
     return axes;
   }
 
-  // Checks that rows and columns range over each list of several entries exactly once, and over no
+  // Checks that rows and columns together range over every list of several entries, and over no
   // list twice.
   Status CheckAxes() {
     const size_t sizes[] = {table_.settings.size(), table_.methods.size(), table_.trees.size(),

@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::string_view kNoDrafter = "none";
 
-// Converts a combination to a method of `bench spec`. `file`: the file it needs, or empty.
+// Converts a combination to a method of `bench spec`. `file`: the draft or datastore that the
+// method needs, or empty.
 SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std::string& file) {
   const PaperMethod& method = table.methods[static_cast<size_t>(at.method)];
   const PaperSetting& setting = table.settings[static_cast<size_t>(at.setting)];

@@ -26,8 +26,8 @@ struct PaperPlan {
 };
 
 // Adds the methods that can be run to `plan`, with their baselines, and a note for each that
-// cannot. Errors: a draft's key that drafts.json lacks; no method that drafts can be run (says
-// why).
+// cannot. Errors: a draft's key that drafts.json lacks; no method that drafts can be run (the
+// message says why).
 Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperPlan* plan);
 // Adds the questions of the parts whose files are in `folder` to `plan`, at most `limit` of each
 // (0: all). Parts are interleaved in proportion to their sizes, so that a run that ends early has
@@ -35,8 +35,8 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan);
 
-// Answers the plan's questions, which are moved out of it, with the plan's methods. Errors: see
-// RunSpec; no question could be answered.
+// Answers the plan's questions with its methods, and moves the questions out of the plan. Errors:
+// those of RunSpec; no question could be answered.
 Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
                          const PaperTable& table, PaperPlan& plan);
 

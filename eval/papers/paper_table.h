@@ -22,7 +22,7 @@ inline constexpr size_t kPaperAxes = 5;
 
 struct PaperMetric {
   std::string name;   // as in paper_metrics.def
-  int argument = -1;  // the number after the colon: 2, the step, in alpha_n:2; -1: none
+  int argument = -1;  // the number after the colon, such as step 2 in alpha_n:2; -1: none
   std::string head;   // the paper's name for it
 };
 
@@ -66,11 +66,13 @@ struct PaperPrinted {
 };
 
 struct PaperTable {
-  std::string name, title, source, differs;  // source: its place in the paper; differs: from ours
+  // `source`: the place in the paper. `differs`: how the paper's setup differs from ours.
+  std::string name, title, source, differs;
   std::vector<std::string> remarks;
   PaperEvaluator evaluator = PaperEvaluator::kAnswers;
-  bool with_prefill = true;                                  // the clock of speed-ups
-  int new_tokens = 1024, turns = 0, repeats = 1, gamma = 0;  // turns 0: all; gamma 0: as drafted
+  bool with_prefill = true;  // whether speed-ups count the prompt's time
+  // `turns` 0: all turns of a question. `gamma` 0: the mean depth drafted.
+  int new_tokens = 1024, turns = 0, repeats = 1, gamma = 0;
   std::vector<PaperSetting> settings;
   std::vector<PaperMethod> methods;
   std::vector<PaperTree> trees;  // tried with every method; empty: each method has its own
@@ -83,7 +85,8 @@ struct PaperTable {
   const std::vector<PaperMetric>& MetricsOf(int part) const;
 };
 
-// An index into each of some lists, -1 for the others. A key without -1 names a cell.
+// An index into each list of a table; -1 for a list that the key leaves open. A key without -1
+// names a cell.
 struct PaperKey {
   std::array<int, kPaperAxes> at = {-1, -1, -1, -1, -1};
   int& operator[](PaperAxis axis) { return at[static_cast<size_t>(axis)]; }
@@ -92,7 +95,7 @@ struct PaperKey {
 
 // Returns every combination along `axes`; the last axis varies fastest.
 std::vector<PaperKey> PaperKeys(const PaperTable& table, std::span<const PaperAxis> axes);
-// Combines the keys of a row and a column; lists in neither get index 0.
+// Combines the keys of a row and a column; lists that neither key sets get index 0.
 PaperKey PaperCell(const PaperKey& row, const PaperKey& column);
 // Returns the names of the entries along `axes`.
 std::vector<std::string> PaperLabels(const PaperTable& table, std::span<const PaperAxis> axes,
@@ -101,21 +104,22 @@ std::vector<std::string> PaperLabels(const PaperTable& table, std::span<const Pa
 std::string PaperRowLabel(const PaperTable& table, const PaperKey& row);
 const PaperMetric& MetricAt(const PaperTable& table, const PaperKey& cell);
 
-// Reads a table. `layers`: of the model, for sweeps over layers. Errors name `origin` and the
-// field: one that is missing, unknown or ill-typed; an unknown metric, drafter, tree or verifier; a
-// printed row that the table lacks or whose cells do not match the columns in number.
+// Reads a table. `layers`: the model's number of layers, for sweeps over layers. Errors, which name
+// `origin` and the field: a field is missing, unknown or ill-typed; a metric, drafter, tree or
+// verifier is unknown; a printed row is none of the table's rows, or does not have one cell a
+// column.
 Result<PaperTable> ReadPaperTable(const Json& json, const std::string& origin,
                                   const std::string& name, int layers);
 
 // Returns the largest difference between the printed expected speed-ups and the formula of M-4, for
-// a table that prints acceptance rates, costs and expected speed-ups; nothing for others.
+// a table that prints acceptance rates, costs and expected speed-ups; nullopt for other tables.
 std::optional<double> PrintedFormulaError(const PaperTable& table);
 
-// The names of the built-in tables, in order; the JSON of one. Errors: an unknown name.
+// The names of the built-in tables, in order, and the JSON of one of them. Errors: an unknown name.
 std::vector<std::string_view> PaperNames();
 Result<std::string_view> PaperText(const std::string& name);
 
-// Returns from drafts.json how the file `key` is made; nothing for an unknown key. A key may match
+// Returns from drafts.json how the file `key` is made; nullopt for an unknown key. A key may match
 // a pattern ("hass-k5" matches "hass-k*"); the matched rest ("5") then replaces the star in the
 // text.
 std::optional<std::string> PaperDraftRecipe(const std::string& key);

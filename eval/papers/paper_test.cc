@@ -39,6 +39,7 @@ TEST(PaperTables, AreAllThere) {
   EXPECT_THAT(PaperText("pld-9").error().message, HasSubstr("'pld-9'; known: chimera-2"));
 }
 
+// Every built-in table can be read, and drafts.json has the keys of all drafts that it names.
 TEST(PaperTables, ReadAndKnowTheirDrafts) {
   for (const std::string_view name : PaperNames()) {
     for (const int layers : {1, 7, 32}) {
@@ -86,7 +87,7 @@ TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
   ASSERT_TRUE(error.has_value());
   EXPECT_LE(*error, 0.012);
   EXPECT_GT(*error, 0);
-  table.printed[3].rows[1].second[8] = "1.95";  // for 1.89
+  table.printed[3].rows[1].second[8] = "1.95";  // instead of 1.89
   EXPECT_GT(*PrintedFormulaError(table), 0.04);
   EXPECT_FALSE(PrintedFormulaError(TableOf("edd-1")).has_value());
 }
@@ -111,8 +112,8 @@ const DrafterEntry* EntryOf(const PaperMethod& method) {
   return entry == AllDrafters().end() ? nullptr : &*entry;
 }
 
-// CaPE trees are as wide as GLIDE prints: up to 7 tokens (7, 5, 3 or 1) beside the best one. EDD's
-// tables use the same trees.
+// CaPE trees are as wide as GLIDE prints: up to 7 tokens (7, 5, 3 or 1) beside the best token.
+// EDD's tables use the same trees.
 TEST(PaperTables, GrowCapeAsPrinted) {
   int seen = 0;
   for (const std::string_view name : PaperNames()) {
@@ -159,6 +160,7 @@ TEST(PaperTables, AttributeWithThePapersDrafts) {
   }
 }
 
+// A sweep becomes one entry for each combination of its variables' values.
 TEST(PaperSweeps, StandForEveryValue) {
   const Json list = {{{"name", "K=$K, $how"},
                       {"options", {{"k", "$K"}}},
@@ -205,7 +207,7 @@ TEST(PaperReaderErrors, ReadsTheSmallTable) {
 
 struct Mistake {
   const char* pointer;  // where in SmallTable
-  Json value;           // null: the field goes
+  Json value;           // null: the field is removed
   const char* message;
 };
 

@@ -24,13 +24,13 @@ namespace foretoken {
 namespace {
 
 constexpr const char* kOther = "the other";
-constexpr const char* kAutomatic = "auto";  // our drafter and the name of its row
+constexpr const char* kAutomatic = "auto";  // the name of our drafter and of its row
 
 // One engine in one mode, with its token rate for each question.
 struct PeerColumn {
   std::string engine, mode;
   std::vector<double> rates;
-  int same = 0;  // our answers equal to our baseline's; the peer's answers that contain it
+  int same = 0;  // ours: answers equal to our baseline's; peers: answers that contain it
 };
 
 class PeerBench {
@@ -162,7 +162,7 @@ class PeerBench {
 
   // Records our answers to a question, then asks the peers.
   Status AskAll(const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
-    if (answers[0].turns.empty()) return {};  // longer than the context
+    if (answers[0].turns.empty()) return {};  // the prompt is longer than the context
     for (size_t m = 0; m < methods_.size(); ++m) {
       PeerColumn* own = OurColumn(methods_[m].name);
       const Timing timing = answers[m].GenerationOnly();
@@ -181,7 +181,7 @@ class PeerBench {
     for (PeerMode& mode : modes_) {
       PeerColumn* column = Column(kOther, mode.name);
       if (column == nullptr) continue;
-      if (mode.commands.empty()) continue;  // all failed on an earlier question
+      if (mode.commands.empty()) continue;  // all commands failed on an earlier question
       const Result<PeerAnswer> answer = AskPeer(&mode, task);
       if (!answer.ok()) {
         if (&mode == modes_.data()) return answer.error();

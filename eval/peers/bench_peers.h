@@ -18,7 +18,7 @@ struct BenchPeersArgs {
 };
 
 void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args);
-// Errors: no other engine on the machine, a model that is not a GGUF file, see RunSpec.
+// Errors: no other engine on the machine, a model that is not a GGUF file, those of RunSpec.
 Status BenchPeers(BenchPeersArgs& args);
 
 }  // namespace foretoken

@@ -11,7 +11,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kDraftWord = "DRAFT";
-// Some peers log from a thread, and the end of the log is sometimes lost.
+// Most runs of a command for one answer: some peers log from a thread, and the end of the log is
+// sometimes lost.
 constexpr int kTries = 4;
 
 struct PeerLine {

@@ -33,12 +33,12 @@ struct PeerTask {
 };
 
 // Runs the mode's commands in order until one answers, and removes the failed ones from `mode`.
-// Errors: no command answers (with the last one's output).
+// Errors: no command answers; the message holds the last command's output.
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
 // Parses tokens a second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or
 // else "eval time = T ms / N runs (..., R tokens per second)". Returns 0 for a rate of "inf" (no
-// time was taken), nothing if neither line is present.
+// time was taken), nullopt if neither line is present.
 std::optional<double> PeerRate(const std::string& printed);
 
 }  // namespace foretoken

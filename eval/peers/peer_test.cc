@@ -16,6 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
+// The rate is that of writing the answer, not of reading the prompt.
 TEST(PeerRate, IsThatOfTheAnswer) {
   const std::string timings =
       "llama_perf_context_print: prompt eval time =      49.12 ms /     5 tokens (    9.82 ms per "
@@ -80,11 +81,12 @@ TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
   EXPECT_THAT(AskPeer(&modes[0], task).error().message, HasSubstr("without a word on its speed"));
 }
 
+// Command lines that need a draft model get its file.
 TEST_F(PeerRun, GivesTheDraftToThoseThatNeedOne) {
   Write("llama-speculative-simple", "true");
   const auto modes = FindPeers(folder_.string(), "small.gguf");
   const std::string program = (folder_ / "llama-speculative-simple").string();
-  ASSERT_EQ(modes[1].commands.size(), 2u);  // of three: one's program is missing
+  ASSERT_EQ(modes[1].commands.size(), 2u);  // of three: one program is missing
   EXPECT_THAT(modes[1].commands[1], ElementsAre(program, "-md", "small.gguf", "--draft-max", "5"));
   EXPECT_EQ(FindProgram("llama-lookup", folder_.string()), "");
   EXPECT_NE(FindProgram("sh", ""), "");

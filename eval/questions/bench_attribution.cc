@@ -1,5 +1,5 @@
-// Attribution as in PLD+'s appendix D: feeds QuoteSum's reference answers to the model token by
-// token and compares what the drafter proposes to copy with what the answers quote.
+// Attribution by the method of PLD+, appendix D. Feeds QuoteSum's reference answers to the model
+// token by token, and compares what the drafter proposes to copy with what the answers quote.
 #include "eval/questions/bench_attribution.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ struct AttributionOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "pld+h"};
   std::string data, json;
-  std::vector<int> least = {2, 5, 8};  // tokens of the shortest copies counted: the paper's values
+  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens: the paper's values
   int limit = 0;                       // most questions, taken evenly from the file; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);

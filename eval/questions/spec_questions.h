@@ -19,7 +19,8 @@ struct SpecQuestion {
 };
 
 // Reads at most `limit` questions (0: all), taken evenly from the file so that each category keeps
-// its share. Errors: unreadable file; a malformed line, with its number; no questions.
+// its share. Errors: an unreadable file; a malformed line (the message has its number); no
+// questions.
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
 // Returns `limit` evenly spaced elements of `all` (0: all of them).

@@ -1,4 +1,5 @@
-// A plot of the cost of a pass over its rows, beside the machine's limit.
+// A plot of the time of a pass over its number of rows, with the least time that the machine's
+// limits permit.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ struct CurvePoint {
   double limit;    // seconds at the machine's measured limits
 };
 struct Curve {
-  std::string label;  // "context 4096"
+  std::string label;  // such as "context 4096"
   std::vector<CurvePoint> points;
 };
 

@@ -84,6 +84,7 @@ TEST(TrainLog, IsReadFromTheDirectoryOfTheRun) {
   EXPECT_THAT(log->loss, ElementsAre(Pair(1, 2)));
 }
 
+// Each point is the median of the values in the window around it.
 TEST(Smoothed, IsTheMedianAround) {
   EXPECT_THAT(Smoothed({{1, 5}, {2, 100}, {3, 7}, {4, 8}, {5, 6}}, 0.4),
               ElementsAre(Pair(1, 52.5), Pair(2, 7), Pair(3, 8), Pair(4, 7), Pair(5, 7)));

@@ -55,7 +55,8 @@ Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log
   FT_RETURN_IF_ERROR(AddValue(line, where, "heldout_loss", step, &log->heldout_loss));
   FT_RETURN_IF_ERROR(AddValue(line, where, "lr", step, &log->lr));
   FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "teacher_forced_alpha_", step, &log->alpha));
-  FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "alpha_", step, &log->alpha));  // older runs
+  // Older runs call these fields alpha_1, alpha_2, ...
+  FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "alpha_", step, &log->alpha));
   FT_RETURN_IF_ERROR(AddByDraftStep(line, where, "top1_", step, &log->top1));
   return step;
 }

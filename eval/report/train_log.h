@@ -24,7 +24,7 @@ struct TrainLog {
 // of the wrong type, no lines, no loss at all.
 Result<TrainLog> ParseTrainLog(std::string_view text, const std::string& path);
 
-// Reads the log in the directory `run`. Errors: see ParseTrainLog; an unreadable file.
+// Reads the log in the directory `run`. Errors: those of ParseTrainLog; an unreadable file.
 Result<TrainLog> ReadTrainLog(const std::string& run);
 
 }  // namespace foretoken

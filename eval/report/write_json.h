@@ -1,4 +1,4 @@
-// Output of --json.
+// Writes the file of --json.
 #pragma once
 
 #include "base/json_fwd.h"

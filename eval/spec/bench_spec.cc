@@ -38,8 +38,8 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
   return own;
 }
 
-// Whether an equal method is listed. Duplicates arise where the tree `paper` resolves to one that
-// was also given by name.
+// Whether an equal method is listed. Duplicates arise where the tree `paper` resolves to a tree
+// that was also given by name.
 bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
   return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
     return m.plain == method.plain && m.name == method.name && m.draft.tree == method.draft.tree &&

@@ -21,7 +21,7 @@ struct BenchSpecArgs {
 };
 
 void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args);
-// Returns the exit status. Errors: see RunSpec; unwritable files.
+// Returns the exit status. Errors: those of RunSpec; unwritable files.
 Result<int> BenchSpec(BenchSpecArgs& args);
 
 }  // namespace foretoken

@@ -46,8 +46,8 @@ std::string OverallTable(const std::vector<SpecEntry>& entries) {
   return html + "</tr></table>\n";
 }
 
-// The first turn of an answer: each cycle's accepted tokens in one of two alternating shades, the
-// target's own tokens in a third.
+// The first turn of an answer as HTML. The accepted tokens of a cycle have one of two alternating
+// shades, the target's own tokens a third.
 std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const std::vector<Token>& tokens = answer.turns[0];
   std::string html;

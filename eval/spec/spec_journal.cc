@@ -135,7 +135,8 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
-    // A round trip through text, because invalid UTF-8 is replaced when a file is written.
+    // `run` makes a round trip through text, because invalid UTF-8 is replaced when a file is
+    // written.
     FT_ASSIGN_OR_RETURN(const Json run_as_kept, ParseJson(first_line, path));
     std::string_view text = file.text();
     int number = 0;
@@ -152,7 +153,7 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
       const size_t place = entry.place;
       journal.entries_[place] = std::move(entry);
     }
-    // A first line that was cut off is a prefix of ours: the file begins anew.
+    // If the file's first line was cut off, it is a prefix of ours, and the file begins anew.
     if (number == 0 && !first_line.starts_with(text)) {
       return Error{path + ": is no journal of bench spec"};
     }

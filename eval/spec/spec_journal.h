@@ -25,15 +25,16 @@ class SpecJournal {
  public:
   // Creates the file, or reads an existing one and drops an incomplete last line. `run`: an object
   // with everything the answers depend on; `vocab`: the model's vocabulary size. Errors: a file of
-  // another run (names the first field that differs), a malformed line, inconsistent answers, an
-  // unwritable file.
+  // another run (the message names the first field that differs), a malformed line, inconsistent
+  // answers, an unwritable file.
   static Result<SpecJournal> Open(const std::string& path, const Json& run, int vocab);
 
   // Returns the answers recorded for `place`, or nothing. Errors: they belong to another question,
   // or their number is not `methods`.
   Result<std::optional<std::vector<SpecAnswer>>> Find(size_t place, const SpecQuestion& question,
                                                       size_t methods) const;
-  // Appends the answers to the file; Find does not return them. Errors: an unwritable file.
+  // Appends the answers to the file; Find does not return answers that were added. Errors: an
+  // unwritable file.
   Status Add(size_t place, const SpecQuestion& question, const std::vector<SpecAnswer>& answers);
 
  private:

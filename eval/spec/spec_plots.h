@@ -10,7 +10,7 @@ namespace foretoken {
 
 // Speed-ups as bars from 0 with 95 % intervals, grouped by task; the baseline's 1 as a line.
 std::string SpeedupBars(const std::vector<SpecEntry>& entries);
-// The share of drafts accepted at each step, of those whose earlier steps were all accepted.
+// The share of drafts accepted at each step, among drafts that were accepted at all earlier steps.
 std::string AcceptanceByDepth(const std::vector<SpecEntry>& overall);
 // Acceptance rate over the drafter's confidence, in bins; the diagonal is perfect calibration.
 std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>& overall,

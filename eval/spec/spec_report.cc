@@ -26,8 +26,8 @@ Json ToJson(const Speedups& s) {
           {"speedup_mean_of_ratios", s.mean_of_ratios}};
 }
 
-// A method's speed-up for each question, cached for each multiset of passes: bootstrap resamples
-// repeat a small number of them.
+// A method's speed-up for each question, cached for each multiset of passes, because bootstrap
+// resamples repeat a small number of multisets.
 class QuestionRatios {
  public:
   QuestionRatios(const SpecRun& run, size_t method, size_t plain,

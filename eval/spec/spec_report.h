@@ -27,7 +27,7 @@ struct SpecEntry {
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions, prompt included
   Timing total;                  // sum over questions of medians over passes
-  // The sum over questions, as `total`; the mean, without the root.
+  // The first is a sum over questions of medians over passes, the second a mean without the root.
   double prefill_seconds = 0, nodes_per_cycle = 0;
   Metrics metrics;        // of the first pass
   bool identical = true;  // every answer of every pass equals the baseline's, token for token
@@ -39,8 +39,8 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
                              const std::vector<size_t>& questions);
 
 // Returns the overall entries, then those of tasks and of categories, each in order of first
-// appearance; within a group, methods are in their order. A category named as a task is left out.
-// The entries point into `methods`. REQUIRES: run.questions not empty.
+// appearance; within a group, methods are in their order. A category with the name of a task is
+// left out. The entries point into `methods`. REQUIRES: run.questions not empty.
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods);
 
 // "pld+h / auto / exact / T=0".
@@ -52,8 +52,8 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries);
 // Whether the method's verifier promises the baseline's text and an answer differs from it.
 bool PromiseBroken(const SpecEntry& entry);
 
-// One method's answers as JSONL, a line a question, as Spec-Bench's scripts read them. `index`: the
-// method's place in the run.
+// One method's answers as JSONL, a line a question, in the format that Spec-Bench's scripts read.
+// `index`: the method's place in the run.
 std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index);
 
 }  // namespace foretoken

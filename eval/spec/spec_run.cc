@@ -67,7 +67,7 @@ class SpecRunner {
     return {};
   }
 
-  // Makes the decoders with the costs of the file and freezes them.
+  // Makes the decoders with the costs of the file and freezes these costs.
   Status HoldCosts() {
     FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, *loaded_.model));
     decoders_.clear();
@@ -77,8 +77,8 @@ class SpecRunner {
     return {};
   }
 
-  // After the warm-up: writes the measured costs to the file if it did not exist, then reloads the
-  // file, so that every run starts from the same costs.
+  // Called after the warm-up. Writes the measured costs to the file if the file did not exist, then
+  // reloads the file, so that every run starts from equal costs.
   Status KeepCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
@@ -96,7 +96,7 @@ class SpecRunner {
     return {};
   }
 
-  // Returns the indices of the answered questions in the list.
+  // Runs the first pass. Returns the indices in `questions` of those that were answered.
   Result<std::vector<size_t>> FirstPass(std::vector<SpecQuestion> questions, Progress* progress,
                                         SpecRun* run) {
     const auto end = std::chrono::steady_clock::now() +
@@ -143,8 +143,9 @@ class SpecRunner {
     return {};
   }
 
-  // Returns recorded answers, or answers the question and records it. `place`: the journal's key
-  // for the question in this pass; `first`: the method that starts (modulo their number).
+  // Returns the answers recorded for the question, or answers it and records the answers. `place`:
+  // the journal's key for the question in this pass; `first`: the method that starts (modulo the
+  // number of methods).
   Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place,
                                           size_t first) {
     std::optional<std::vector<SpecAnswer>> answers;

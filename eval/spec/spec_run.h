@@ -32,7 +32,7 @@ struct SpecOptions {
   int context = 0;       // longest sequence; 0: the model's context
   int warm_up = 3;       // questions answered untimed by every method; at least 24 to write `costs`
   double seconds = 0;    // limit for all passes together, 0: none; the first pass starts questions
-                         // for its share of it, later passes repeat them
+                         // until its share is spent, later passes repeat them
   int repeats = 1;       // passes over all questions; times are medians over them
   bool chat = true;      // wraps turns in the model's chat template
   bool quiet = false;
@@ -53,7 +53,7 @@ struct SpecAnswer {
   std::vector<double> prefill;     // of each turn, seconds
   int prompt_tokens = 0;
 
-  // All tokens and all seconds.
+  // All tokens, and all seconds, those of the prompt included.
   Timing WithPrefill() const;
   // Without the prompt's seconds and the first token of each turn, which the prompt's pass yields.
   Timing GenerationOnly() const;
@@ -61,7 +61,7 @@ struct SpecAnswer {
 
 // The times of one answer.
 struct SpecTimes {
-  Timing with_prefill, generation_only;  // as of SpecAnswer
+  Timing with_prefill, generation_only;  // as SpecAnswer computes them
   double draft = 0, verify = 0;          // seconds
   double cycles = 0, depth = 0;          // number of cycles, and the sum of their drafted depths
 };
@@ -71,7 +71,7 @@ struct SpecRun {
   std::vector<std::vector<SpecAnswer>> answers;  // [questions][methods], of the first pass
   std::vector<std::vector<std::vector<SpecTimes>>> times;  // [passes][questions][methods]
   std::vector<std::vector<bool>>
-      changed;       // [questions][methods], whether a later pass wrote other tokens
+      changed;       // [questions][methods], whether a later pass wrote different tokens
   int too_long = 0;  // questions that do not fit into the context
   bool interrupted = false;
 

@@ -9,7 +9,8 @@ namespace foretoken {
 namespace {
 
 // Version of the journal's answers. 2: cycles have `written` and `drafted_depth`; drafts for a
-// verifier that does not compare them with the target's own draw are ranked without its noise.
+// verifier that does not compare them with the target's own draw are ranked without the target's
+// noise.
 constexpr int kJournalFormat = 2;
 
 }  // namespace

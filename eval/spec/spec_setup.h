@@ -13,12 +13,13 @@
 namespace foretoken {
 
 void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
-// --json and --resume.
+// Declares --json and --resume.
 void DeclareRecords(CLI::App& app, std::string* json, std::string* resume);
 
 // Returns the index in `methods` of the baseline for methods with this verifier; appends it if
 // missing. Above temperature 0, a verifier of Guarantee::kSameText is its own baseline's verifier,
-// as its text without drafts may differ from `exact`'s (`nucleus` truncates the distribution).
+// because its text without drafts may differ from that of `exact` (`nucleus` truncates the
+// distribution).
 size_t PlainAt(float temperature, const std::string& verifier, int batch,
                std::vector<SpecMethod>* methods);
 
