@@ -46,7 +46,8 @@ BENCHMARK(BM_Linear)
                    {1, 4, 16, 64}})
     ->UseRealTime();
 
-// Keys and values of one sequence, all ones, in pages that hold all layers, as in a model.
+// Keys and values of one sequence, all ones, in pages that hold all layers, the layout of a model's
+// cache.
 struct BenchCache {
   BenchCache(Backend& backend, DType type, int layers, int64_t cols, int head_dim, int64_t rows) {
     const PagedRows none = PackedRows({}, type, 2 * layers * cols, head_dim);
@@ -70,7 +71,7 @@ struct BenchCache {
 
 // Attention of the 1.1 B shape: for each sequence, a chain of rows at `context` committed rows.
 // Each iteration computes the next layer; at long contexts, all layers together exceed the CPU's
-// caches, as in a pass.
+// caches, and so they do in a pass.
 void BM_Attention(benchmark::State& state) {
   constexpr int kLayers = 22, kHeads = 32, kKvHeads = 4, kHeadDim = 64;
   const auto type = static_cast<DType>(state.range(0));

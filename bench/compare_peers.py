@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Times passes of M rows in foretoken and in other engines on the same GGUF file, interleaved.
 
-A peer is a folder with llama-batched-bench and llama-bench of llama.cpp or ik_llama.cpp. Two things are measured: a pass
-in which M sequences decode one token each, with logits for all of them, which is the work of verifying M nodes; and a
-prompt of 512 tokens. A turn is the mean of 8 passes at 32 cached positions and takes a second or two, loading included.
-Turns alternate between engines for each M, because memory bandwidth changes from minute to minute. Prints the medians
-over turns in milliseconds, and the best peer's time over ours.
+A peer is a folder with llama-batched-bench and llama-bench of llama.cpp or ik_llama.cpp. Two things are measured: a
+pass in which M sequences decode one token each, with logits for all of them, which is the work of verifying M nodes;
+and a prompt of 512 tokens. A turn is the mean of 8 passes at 32 cached positions and takes a second or two, loading
+included. Turns alternate between engines for each M, because memory bandwidth changes from minute to minute. Prints
+the medians over turns in milliseconds, and the best peer's time over ours.
 
 Options may follow the folder: first those of llama-batched-bench, then, after a colon, those of llama-bench.
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Loads `foretoken serve` with streaming clients and checks every answer.
 
-First, each of 200 distinct requests is answered alone, without a drafter: this is its lone answer. Then, for each number
-of clients, batches of these requests are answered in several ways, called arms: with speculation, without it, and by the
-server of --peer, if any. The arms alternate. Every answer must equal the lone answer to its request, whatever runs beside
-it. Equal answers are equal work, so ratios of times are ratios of speeds; their intervals are computed over batches.
-Resident memory is sampled throughout.
+First, each of 200 distinct requests is answered alone, without a drafter: this is its lone answer. Then, for each
+number of clients, batches of these requests are answered in several ways, called arms: with speculation, without it,
+and by the server of --peer, if any. The arms alternate. Every answer must equal the lone answer to its request,
+whatever runs beside it. Equal answers are equal work, so ratios of times are ratios of speeds; their intervals are
+computed over batches. Resident memory is sampled throughout.
 
     bench/serve_load.py -m build/models/smollm2-135m-instruct-q4_1.gguf --data ../shared/data/eval [--clients 1,4,16,64]
         [--seconds 60] [--last-seconds 600] [--peer llama-server=http://127.0.0.1:8081] [--json FILE] [--page FILE]

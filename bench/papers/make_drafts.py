@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Trains the drafts that the papers' tables need, one after the other.
 
-The commands are in drafts.json beside this file. Existing drafts are kept and interrupted trainings are resumed, so this
-script can be repeated with equal arguments until all drafts are made. It writes them to drafts/ beside the model, where
+The commands are in drafts.json beside this file. Existing drafts are kept and interrupted trainings are resumed, so
+this script can be repeated with equal arguments until all drafts are made. It writes them to drafts/ beside the model,
+where
 
     foretoken bench paper TABLE -m MODEL --questions FOLDER
 

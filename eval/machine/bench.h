@@ -32,7 +32,8 @@ struct MachineLimits {
 };
 
 // Measures the read bandwidth over a buffer much larger than the last-level cache. Each thread
-// reads in one stream or in four, whichever is faster on this machine. Thread-safety: one thread.
+// reads its part in one stream or in four, whichever is faster on this machine. Thread-safety: one
+// thread.
 class ReadBandwidth {
  public:
   // `pool` must outlive this. Errors: out of memory.

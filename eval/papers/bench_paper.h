@@ -1,4 +1,5 @@
-// foretoken bench paper: reproduces the papers' tables with a given model, beside the printed ones.
+// foretoken bench paper: reproduces the papers' tables with a given model, and shows the printed
+// cells too.
 #pragma once
 
 #include <string>

@@ -13,8 +13,8 @@ namespace foretoken {
 
 class PaperDraftFiles {
  public:
-  // `given`: arguments "KEY=FILE". `loaded`: the target, beside whose file drafts are looked for;
-  // null: only given files are known. Errors: text that is not KEY=FILE, an unknown key.
+  // `given`: arguments "KEY=FILE". `loaded`: the target; drafts are looked for in drafts/ beside
+  // its file. null: only given files are used. Errors: text that is not KEY=FILE, an unknown key.
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 

@@ -18,8 +18,8 @@ struct PaperOutcome {
   bool broken = false;  // an answer differs although its verifier promises the baseline's
 };
 
-// Answers the parts' questions with the baseline and with every method. Errors: see PlanMethods,
-// PlanQuestions, AskPaper.
+// Answers the parts' questions with the baseline and with every method. Errors: those of
+// PlanMethods, PlanQuestions and AskPaper.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
 // Measures how well copying finds the sources of quotes, on the first part's questions. A method's

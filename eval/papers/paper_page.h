@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// Returns a cell's value, or nothing if it was not measured. `cell`: a result of PaperCell.
+// Returns a cell's value, or nullopt if it was not measured. `cell`: a result of PaperCell.
 using PaperCells = std::function<std::optional<PaperValue>(const PaperKey& cell)>;
 
 // The text of a page besides its table.

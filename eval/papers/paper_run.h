@@ -45,7 +45,7 @@ class PaperResults {
  public:
   PaperResults(const PaperTable& table, const PaperPlan& plan, const SpecRun& run);
 
-  // Returns a cell's value, or nothing if it was not measured. `cell`: a result of PaperCell.
+  // Returns a cell's value, or nullopt if it was not measured. `cell`: a result of PaperCell.
   std::optional<PaperValue> At(const PaperKey& cell) const;
   // The number of the part's questions that were answered.
   size_t QuestionsOf(int part) const { return questions_[static_cast<size_t>(part)].size(); }

@@ -21,7 +21,7 @@ enum class PaperAxis : uint8_t { kSetting, kMethod, kTree, kPart, kMetric };
 inline constexpr size_t kPaperAxes = 5;
 
 struct PaperMetric {
-  std::string name;   // as in paper_metrics.def
+  std::string name;   // a name in paper_metrics.def
   int argument = -1;  // the number after the colon, such as step 2 in alpha_n:2; -1: none
   std::string head;   // the paper's name for it
 };
@@ -52,7 +52,7 @@ struct PaperMethod {
   int draft_max = -1;
   std::vector<std::pair<std::string, std::string>> options;
   std::string sampled;  // the verifier above temperature 0; empty: the setting's
-  std::string draft;    // the key in drafts.json of the file it needs; empty: none
+  std::string draft;    // key in drafts.json of the file that it needs; empty: none
   std::string lacks;    // why it cannot be run; empty: it can
 };
 

@@ -24,11 +24,11 @@ struct AttributionScores {
   int skipped = 0;                // too long for the context, or changed by the tokenizer
   std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
 };
-// Computes the scores with a loaded model. Errors: see NewDecoder; a data file that is not
+// Computes the scores with a loaded model. Errors: those of NewDecoder; a data file that is not
 // QuoteSum's.
 Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
                                            const LoadedModel& loaded);
-// Errors: see Load, NewDecoder; a data file that is not QuoteSum's.
+// Errors: those of Load and NewDecoder; a data file that is not QuoteSum's.
 Status BenchAttribution(AttributionOptions options);
 
 }  // namespace foretoken

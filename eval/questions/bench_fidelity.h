@@ -15,7 +15,8 @@ struct FidelityOptions {
   int positions = 20000;  // most positions compared
 };
 void AddFidelityArgs(CLI::App& app, FidelityOptions* options);
-// Errors: see Load; models of different vocabularies; no text, or one shorter than a window.
+// Errors: those of Load; models of different vocabularies; no text, or a text shorter than a
+// window.
 Status BenchFidelity(const FidelityOptions& options);
 
 }  // namespace foretoken

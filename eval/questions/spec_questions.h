@@ -14,7 +14,8 @@ struct SpecQuestion {
   std::string id;  // the JSON text of question_id
   std::string category;
   std::vector<std::string> turns;  // the user's messages; not empty
-  // The category, or "mt_bench" for MT-bench's eight categories, as Spec-Bench's tables group them.
+  // The category, or "mt_bench" for MT-bench's eight categories, which are one task in Spec-Bench's
+  // tables.
   std::string task;
 };
 

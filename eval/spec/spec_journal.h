@@ -29,8 +29,8 @@ class SpecJournal {
   // answers, an unwritable file.
   static Result<SpecJournal> Open(const std::string& path, const Json& run, int vocab);
 
-  // Returns the answers recorded for `place`, or nothing. Errors: they belong to another question,
-  // or their number is not `methods`.
+  // Returns the answers recorded for `place`, or nullopt if there are none. Errors: the answers
+  // belong to another question, or their number is not `methods`.
   Result<std::optional<std::vector<SpecAnswer>>> Find(size_t place, const SpecQuestion& question,
                                                       size_t methods) const;
   // Appends the answers to the file; Find does not return answers that were added. Errors: an

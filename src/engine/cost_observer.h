@@ -24,7 +24,7 @@ struct ObservedCycle {
   const TreeBuilder& builder;      // holds all offers
   bool asked;                      // whether the drafter was called
   const CandidateTree& scored;     // the tree that the target scored
-  std::span<const Node> path;      // accepted nodes, as far as the answer keeps them
+  std::span<const Node> path;      // accepted nodes that the answer keeps
   std::span<const Token> written;  // tokens by which the answer grew
 };
 

@@ -44,7 +44,7 @@ struct GeneratorOptions {
   const TreePolicy* policy = &ChainPolicy();
   CostModel* costs = nullptr;  // null: policies that weigh costs use assumptions
   std::string drafter;         // key under which its costs are kept in `costs`
-  bool refresh_costs = true;   // update them every cycle; false: trees depend on the text alone
+  bool refresh_costs = true;   // update them every cycle; false: trees depend only on the text
   DraftNoise noise = DraftNoise::kAuto;  // for verifiers that weigh no draws
 };
 
@@ -166,7 +166,7 @@ class Generator {
     Session& session;
     int chunk = 0;  // tokens of the prompt; 0: the session writes
     bool ends_prompt = false;
-    std::optional<SessionEconomy> economy;  // if the tree policy weighs costs
+    std::optional<SessionEconomy> economy;  // present if the tree policy weighs costs
     std::optional<TreeBuilder> builder;     // the drafter's offers
     bool asked = false;                     // the drafter was called
     CandidateTree tree;                     // the nodes to score

@@ -42,8 +42,8 @@ TextPrefix Generator::Leave(std::unique_ptr<Session> session) const {
           .read_from = session->read_from_};
 }
 
-// Leaves the session in the state of one whose prompt was stopped, so that its next prompt
-// continues from the rows it holds.
+// Leaves the session in the state after a stopped prompt, so that its next prompt continues from
+// the rows it holds.
 void Generator::Adopt(Session& session, TextPrefix prefix) const {
   FT_CHECK(session.tokens.empty() && session.cache_->length() == 0);
   FT_CHECK(prefix.cache->length() == prefix.length());

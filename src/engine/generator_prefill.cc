@@ -72,8 +72,8 @@ void Generator::BeginCosts(Session& session) {
   if (is_new) by.observer->BeginText(session.costs_);
   by.observer->BeginAnswer(session.costs_, session.limit - size);
   if (session.reused == 0) session.read_from_ = 0;
-  // The position is decided once for a text, and again if the drafter has read none of the rows
-  // that were kept.
+  // read_from is decided once for a text, and again if the drafter has read none of the rows that
+  // were kept.
   const bool has_read = session.reused > 0 && session.read_from_ < session.reused;
   if (has_read || !by.options.policy->MayDecline()) return;
   const int count = by.observer->TokensWorthReading(session.costs_, size - session.reused);

@@ -25,7 +25,7 @@ class PrefixCache {
   explicit PrefixCache(size_t budget) : budget_(budget) {}
 
   // Stores `left` as the most recently used entry. If the budget is exceeded, older entries are
-  // evicted, and finally `left` itself if it alone is too large.
+  // evicted, and finally `left` itself if it exceeds the budget by itself.
   void Keep(TextPrefix left);
   // Whether a stored entry makes it superfluous to store `tokens` with a state of `drafter` that
   // has read them from position `read_from` on. If so, marks that entry as used.

@@ -39,8 +39,8 @@ inline constexpr char kPaperTree[] = "paper";
 // paper's tree: with `auto`, measured costs would change what a seed writes. REQUIRES: names are
 // known.
 std::string TreeOf(const DraftArgs& draft);
-// Unless options say otherwise, makes the (first) drafter draft as in its paper. Attribution needs
-// this: it finds only copies that were drafted, so every guess counts.
+// Unless options say otherwise, makes the (first) drafter draft the way its paper does. Attribution
+// needs this: it finds only copies that were drafted, so every guess counts.
 void DraftAsPaper(DraftArgs* draft);
 // Warns on standard error if the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);
