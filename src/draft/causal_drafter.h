@@ -1,5 +1,5 @@
-// Base class of drafters that draft as a language model does: token by token, over a KV cache of
-// their own (draft models, GLIDE).
+// Base class of drafters (draft models, GLIDE) that draft like a language model: token by token,
+// over a KV cache of their own.
 #pragma once
 
 #include <algorithm>
@@ -15,9 +15,9 @@
 namespace foretoken {
 
 struct CausalShape {
-  int vocab = 0;         // ids that the network and the target both know
+  int vocab = 0;         // ids that the network and the target have in common
   int target_vocab = 0;  // columns of the target's logits
-  // The target's tokens that the columns of logits stand for, all below `vocab`; empty: column i is
+  // The target's tokens that the columns of logits stand for, all below `vocab`. Empty: column i is
   // token i.
   std::vector<Token> scored;
   int context = 0;   // the network's maximum context, in positions
@@ -58,11 +58,11 @@ class CausalDrafter : public Drafter {
     };
     std::unique_ptr<KvCache> cache;
     int skipped = 0;            // leading tokens that the cache leaves out
-    int to_skip = 0;            // `skipped` from the next draft on that expands its root
-    std::vector<Row> rows;      // the provisional ones
+    int to_skip = 0;            // value of `skipped` once a draft expands its root
+    std::vector<Row> rows;      // the cache's provisional rows
     std::vector<int> node_row;  // [builder's nodes, or fewer] the provisional row of a node
     int levels = 0;             // number of levels that the last draft expanded
-    int gamma = 0;              // most levels of the next draft, where gamma bounds it
+    int gamma = 0;              // most levels of the next draft if gamma bounds its depth
 
     int read() const { return skipped + cache->length(); }  // leading tokens read or skipped
     // Tokens that a draft must read first, the root included.
@@ -75,7 +75,7 @@ class CausalDrafter : public Drafter {
       : shape_(shape), rule_(rule), offers_(backend) {}
 
   const CausalRule& rule() const { return rule_; }
-  // Usual number of tokens in a cache, at most.
+  // A number of tokens that a cache rarely exceeds.
   int usual_tokens() const { return std::min(shape_.capacity, shape_.context); }
 
  private:

@@ -22,11 +22,11 @@ inline int MatchBefore(std::span<const Token> text, int place, int most) {
   return matched;
 }
 
-// Length at which a match counts fully; longer ones add nothing.
+// The match length beyond which the confidence no longer rises.
 inline constexpr int kLongestMatch = 8;
 
-// The log-probability of each token of a run copied after a match of `matched` tokens (B-18). A
-// fixed estimate by length of match; tree policies that measure acceptance correct it.
+// The log-probability of each token of a run copied after a match of `matched` tokens (B-18). It is
+// a fixed estimate by length of match, which tree policies that measure acceptance correct.
 inline float MatchConfidence(int matched) {
   constexpr std::array kByMatch{0.4f, 0.4f, 0.55f, 0.7f, 0.7f, 0.85f, 0.85f, 0.85f, 0.93f};
   static_assert(kByMatch.size() == kLongestMatch + 1);

@@ -1,4 +1,5 @@
-// The LM head of a draft: the target's or its own, whole or the rows of a reduced vocabulary.
+// The LM head of a draft: the target's head or the draft's own, with all its rows or only those of
+// a reduced vocabulary.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,8 @@ class DraftHead {
  public:
   // Loads the rows that `rule` picks. `body_bytes`: weights that a drafting level reads besides the
   // head. `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or
-  // has another shape, a type whose blocks do not divide a row, those of PickTokens, out of memory.
+  // has another shape, a type whose blocks do not divide a row, errors of PickTokens, out of
+  // memory.
   static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
                                 const DraftFile& file, WeightSource& source, Model& target,
                                 size_t body_bytes);
@@ -36,8 +38,8 @@ class DraftHead {
   size_t bytes() const { return weights_[0]->bytes(); }               // weights read by one product
   // The target's tokens that the columns of logits stand for; valid while this object lives.
   DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
-  // Logits [rows of x, size()] from matrix `index`, or from the only one; valid until the next
-  // call. Errors: out of memory.
+  // Logits [rows of x, size()] from matrix `index`, or from the only matrix if there is just one;
+  // valid until the next call. Errors: out of memory.
   Result<Tensor> Logits(const LinearIn& x, int index = 0);
 
  private:

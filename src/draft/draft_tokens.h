@@ -43,10 +43,11 @@ inline Status FindRanking(const DraftContext& context, const DraftFile& file,
   return FindRanking(context, file.info().ranking, file.path(), rule);
 }
 
-// Expected cost of a token with the best chain of up to 8 guesses, in target passes of one row. At
-// most 1, the cost without drafting. A chain of depth d costs 1 + d * level passes and writes the
-// accepted guesses and one more token. acceptance[d] is the acceptance rate of guess d + 1; the
-// last entry also applies to deeper guesses. If `acceptance` is empty, every rate is 0.7.
+// Expected cost of a token with the best chain of up to 8 guesses, in target passes of one row. It
+// is at most 1, the cost without drafting. `level`: cost of a drafting level in such passes. A
+// chain of depth d costs 1 + d * level passes and writes the accepted guesses and one more token.
+// acceptance[d] is the acceptance rate of guess d + 1; the last entry also applies to deeper
+// guesses. If `acceptance` is empty, every rate is 0.7.
 double CheapestChain(const std::vector<float>& acceptance, double level);
 
 // The weights that a drafting level reads and its acceptance rates, from which the number of scored
@@ -59,13 +60,13 @@ struct LevelCost {
 };
 
 // Returns the number N of scored tokens at which a token is expected to cost least: a multiple of
-// 1,024, for the first N of the ranking, or `vocab` for all tokens. A chain of depth d costs
-// 1 + d (body + N row) / pass one-row passes of the target and writes
-// 1 + a_1 + a_1 a_2 + ... + a_1 ... a_d tokens. a_i is the rate in cost.acceptance (0.7 where that
-// is empty) times 1 - kLostGuesses u, where u is the share of the target's tokens that N does not
-// cover. Each N is judged at its best depth, from 1 to 8. N is rejected if a draft of four levels,
-// with an acceptance rate of 0.7, or its own where that is higher, would write less than
-// 1 - kMostLost of what it writes with all tokens.
+// 1,024, for the first N of the ranking, or `vocab` for all tokens. With the bytes of `cost` (body,
+// row, pass), a chain of depth d costs 1 + d (body + N row) / pass one-row passes of the target and
+// writes 1 + a_1 + a_1 a_2 + ... + a_1 ... a_d tokens. Here a_i is the rate in cost.acceptance (0.7
+// if that is empty) times 1 - kLostGuesses u, where u is the share of the target's tokens that N
+// does not cover. Each N is judged at its best depth, from 1 to 8. N is rejected if a draft of four
+// levels would write less than 1 - kMostLost of what it writes with all tokens; for this test,
+// rates below 0.7 count as 0.7.
 int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& cost);
 
 // Relative loss of acceptance per share of the target's tokens that the scored vocabulary does not

@@ -42,7 +42,7 @@ struct Observation {
   Token next;                        // the token after them: the next root
   const CandidateTree& tree;         // the scored tree; a chain for a prompt
   std::span<const Node> path;        // committed[i] == tree.token(path[i])
-  const Taps& taps;  // this sequence's rows: node n is row n; caches are as after the commit
+  const Taps& taps;  // this sequence's rows: row n is node n; caches already hold the commit
   bool prompt;       // the tokens were given, not generated
   // Whether the drafter may read these tokens for drafting (TreeContext::unread). If not, `taps`
   // may lack what NeedsUnread leaves out. The beginning of a text may be withheld from a drafter
@@ -53,12 +53,12 @@ struct Observation {
 struct DraftSlot {
   DraftState& state;
   TreeBuilder& builder;
-  // The sampling that offers are ranked by or drawn from: the target's own, seed included, where
-  // the verifier weighs draws or accepts what that seed's noise chooses; otherwise the target's
-  // bias and penalties only.
+  // The sampling by which offers are ranked or drawn. It is the target's own, seed included, if the
+  // verifier weighs draws or accepts what that seed's noise chooses; otherwise it has only the
+  // target's bias and penalties.
   const SamplingParams& sampling;
-  // The tokens that follow the root if the answer continues as its request predicted; empty where
-  // that is unknown. For drafters that copy.
+  // The tokens that follow the root if the answer continues as its request predicted; empty if they
+  // are unknown. Only drafters that copy use them.
   PredictedRun predicted = {};
 
   // Offers the first `most` predicted tokens.
@@ -96,25 +96,25 @@ class Drafter {
  public:
   virtual ~Drafter() = default;
   virtual TapSpec Needs() const = 0;
-  // The taps needed for text that the drafter may not read (Observation::may_read). Taps of whole
-  // prompts cost time, which reading them may not repay.
+  // The taps needed for text that the drafter may not read (Observation::may_read). Taps of a whole
+  // prompt cost time that drafting may not win back.
   virtual TapSpec NeedsUnread() const { return Needs(); }
   virtual std::unique_ptr<DraftState> NewState() const = 0;
   // Called after every target pass, prompts included. Errors: out of memory; the states may then
   // only be destroyed.
   virtual Status Observe(std::span<const Observation> seen) = 0;
-  // Repeatable: without an Observe in between, a second call proposes the same trees. Errors: those
-  // of Observe.
+  // Repeatable: without an Observe in between, a second call proposes the same trees. Errors: as
+  // for Observe.
   virtual Status Propose(std::span<const DraftSlot> batch) = 0;
   // Cuts the sequence to its first `length` committed tokens (a prefix is reused for another
   // prompt). Knowledge gained from the rest may be kept where it does not name positions. An
   // Observe follows before the next Propose. REQUIRES: length <= tokens committed so far.
   virtual void Truncate(DraftState& state, int length) = 0;
-  // Returns an independent state that guesses like one which has observed the first `length`
-  // committed tokens as the beginning of a prompt and nothing else. What `state` was not allowed to
-  // read (Observation::may_read) counts as unread in the fork too. `state` does not change. An
-  // Observe of the rest of that prompt comes before the next Propose. REQUIRES: that of Truncate.
-  // Errors: out of memory.
+  // Returns an independent state. It guesses like a state that has observed only the first `length`
+  // committed tokens, as the beginning of a prompt. Tokens withheld from `state`
+  // (Observation::may_read) count as unread in the fork too. `state` does not change. An Observe of
+  // the rest of that prompt comes before the next Propose. REQUIRES: as for Truncate. Errors: out
+  // of memory.
   virtual Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const = 0;
   // Bytes of memory that a state holds. Memory shared among forks is divided among them.
   virtual size_t StateBytes(const DraftState& /*state*/) const { return 0; }
@@ -134,8 +134,8 @@ struct DraftContext {
   Model& target;
   int capacity;             // longest sequence
   const Json& options;      // a JSON object
-  std::string target_path;  // the target's file, in which some drafters look for more; empty if
-                            // there is none
+  std::string target_path;  // the target's file, where some drafters look for further data;
+                            // empty if there is none
   const Tokenizer* tokenizer = nullptr;  // the target's; null if it has none
   // Receives sentences for the user about files that were chosen or left out; null: they are
   // dropped.

@@ -63,8 +63,9 @@ class FeatureDrafter : public Drafter {
 
  protected:
   // The cache's committed rows are computed from the target's features and committed tokens only. A
-  // text cut to n tokens keeps n features but only n - RowContent::ahead rows: those whose tokens
-  // are known. The beginning of a text may be left unread; positions still count from its start.
+  // text cut to n tokens keeps n features but only n - RowContent::ahead rows, because row i also
+  // needs token i + RowContent::ahead. The beginning of a text may be left unread; positions still
+  // count from its start.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
@@ -118,7 +119,7 @@ class FeatureDrafter : public Drafter {
                      const std::function<Status(std::span<const DraftLevel>)>& expand);
   // Feeds the runs in one pass. REQUIRES: at most max_rows() tokens in all.
   virtual Status Feed(std::span<const Run> runs);
-  // Commits the rows that a run has fed. `root`: the output of the last one, or empty; it is
+  // Commits the rows that a run has fed. `root`: the output of the last row, or empty; it is
   // copied.
   Status Finish(State& state, Tensor root);
 

@@ -15,22 +15,24 @@ struct FoundDraft {
   std::string path;
 };
 
-// The folder `drafts` beside a target's file or directory; empty if `target_path` is.
+// The folder `drafts` beside a target's file or directory; empty if `target_path` is empty.
 std::string DraftFolderOf(const std::string& target_path);
 
 // The .gguf files in DraftFolderOf(target_path) that are drafts made for this target or models with
-// its vocabulary, in the order of drafters.def, those of one drafter sorted by name. Files for
+// its vocabulary, in the order of drafters.def; files of one drafter are sorted by name. Files for
 // other targets are skipped silently. For a file that names this target but cannot be used, a
-// sentence is added to `notes`, which may be null. REQUIRES: `target` and `tokenizer` are those of
-// the file `target_path`; if that is empty, nothing is found.
+// sentence is added to `notes`, which may be null. Nothing is found if `target_path` is empty.
+// REQUIRES: `target` and `tokenizer` come from the file `target_path`, if there is one.
 std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokenizer,
                                    const std::string& target_path,
                                    std::vector<std::string>* notes = nullptr);
 std::vector<FoundDraft> FindDrafts(const DraftContext& context);
 
 // The file for the required option of `entry`, taken from DraftFolderOf(context.target_path): the
-// first by name, with a note in context.notes where there are several. Errors: none is there (names
-// the folder, what was expected, and the option that names a file); an option that names no draft.
+// first by name, with a note in context.notes where there are several. Errors: the folder holds
+// none (the message names the folder, what was expected, and the option that names a file
+// elsewhere); `entry` requires a file of another kind, or there is no target file (the message
+// names the missing option).
 Result<std::string> FindFileFor(const DrafterEntry& entry, const DraftContext& context);
 
 // The drafter for drafts of `method`; empty if none is registered.

@@ -35,8 +35,8 @@ struct DraftLevel {
 // Drafts level by level: takes every builder's frontier and lets `expand` offer continuations,
 // until no builder has a frontier left. A call of `expand` gets as many slots as fit in `most_rows`
 // rows, counted by `rows_of`; a larger frontier is split over several calls. `goes_on`: whether
-// another level is drafted for a slot. `unread`: a slot's unread text, counted in rows of the
-// expansion that reads it; the prompt's share of that expansion's time is recorded as
+// another level is drafted for a slot. `unread`: a slot's unread text, in rows of the expansion
+// that reads it. Of that expansion's time, the share of the prompt's rows is recorded as
 // TreeBuilder::reading_seconds. Errors: those of `expand`.
 Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<bool(size_t slot)>& goes_on,

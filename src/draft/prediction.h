@@ -23,10 +23,11 @@ struct PredictedRun {
 // so that state shared between texts holds nothing of it. Thread-safety: one thread.
 class Prediction {
  public:
-  // No prediction.
+  // Predicts nothing.
   Prediction() = default;
   // `tokens`: may be null. `begin`: position of the sequence at which the answer begins; below 0:
-  // right after the prompt. The two differ if a prompt ends with a part of the answer.
+  // right after the prompt. The answer begins before the prompt's end if the prompt ends with a
+  // part of it.
   explicit Prediction(std::shared_ptr<const std::vector<Token>> tokens, int begin = -1)
       : tokens_(std::move(tokens)), asked_begin_(begin) {}
 
@@ -44,10 +45,10 @@ class Prediction {
   bool Expects(Token token) const;
   // Consumes the last token of `answer`.
   void Take(std::span<const Token> answer);
-  // Moves the cursor to the place whose preceding tokens match the longest end of `answer`; of
-  // equals, the one with the smallest DistanceOf.
+  // Moves the cursor to the place whose preceding tokens match the longest end of `answer`; among
+  // equals, to the one with the smallest DistanceOf.
   void Realign(std::span<const Token> answer);
-  // Distance of a place from the anchor; places before the anchor count as farther than all after
+  // Distance of a place from anchor_; places up to anchor_ count as farther than all places after
   // it.
   int DistanceOf(int place) const;
 

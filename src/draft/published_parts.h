@@ -24,9 +24,9 @@ bool HasAttentionBias(std::span<const TensorSource> tensors);
 // Fills in the sizes of one layer from its gate, and the vocabulary from the rows of `output`.
 void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftInfo& info);
 
-// The configuration that config.json, read from `path`, gives for Llama layers, whatever class it
-// names. The library speculators nests it in "transformer_layer_config". Errors: those of
-// ParseHfConfig.
+// Reads config.json (`json`, from `path`) as the configuration of Llama layers, whatever class it
+// names. The library speculators nests that configuration in "transformer_layer_config". Errors:
+// those of ParseHfConfig.
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path);
 
 }  // namespace foretoken

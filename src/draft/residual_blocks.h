@@ -16,7 +16,7 @@ struct ResidualBlock {
 
 ResidualBlock LoadBlock(WeightLoader& loader, const TensorSpec& weight, const TensorSpec& bias);
 
-// Bytes of their weight matrices.
+// Bytes of the blocks' weight matrices.
 size_t BlockBytes(std::span<const ResidualBlock> blocks);
 
 // Applies residual blocks. Thread-safety: one thread.
@@ -24,9 +24,10 @@ class ResidualBlocks {
  public:
   ResidualBlocks(Backend& backend, int hidden) : backend_(backend), hidden_(hidden) {}
 
-  // x += silu(W x + b). x: [rows, hidden]. Errors, here and below: out of memory.
+  // Adds silu(W x + b) to `x` [rows, hidden], with W and b of `block`. Errors, here and below: out
+  // of memory.
   Status Apply(const ResidualBlock& block, Tensor x);
-  // gate = silu(gate). gate: [rows, hidden].
+  // Replaces `gate` [rows, hidden] by silu(gate).
   Status Silu(Tensor gate);
 
  private:

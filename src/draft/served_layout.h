@@ -16,8 +16,8 @@ namespace foretoken {
 struct ServedForm {
   std::string_view layout;      // "eagle", "vllm", "sglang": the value of --layout
   std::string_view class_name;  // in `architectures` of config.json
-  bool holds_embedding;         // whether it holds a copy of the target's embedding if the draft
-                                // shares that
+  bool holds_embedding;         // whether the directory holds a copy of the target's embedding if
+                                // the draft shares it
 };
 
 struct ServedTensor {
@@ -32,8 +32,8 @@ struct ServedLayout {
   // The published name of a tensor; "" if the layout has no place for it.
   std::string (*publish)(std::string_view own);
   // Adds to `config` what the method needs besides the geometry of Llama's layers, and changes
-  // `tensors` to what the form has. `path`, the draft's, is the prefix of error messages. Errors: a
-  // draft that the form cannot hold.
+  // `tensors` to those that the form has. `path`, the draft's, is the prefix of error messages.
+  // Errors: a draft that the form cannot hold.
   Status (*adapt)(const ServedForm& form, const DraftInfo& info, const std::string& path,
                   Json& config, std::vector<ServedTensor>& tensors);
   std::string_view integers = "";  // foretoken's name of a tensor that is stored as I64

@@ -1,4 +1,5 @@
-// What drafters that are trained for one target share when they are built.
+// What the factories of trained drafters share: options, opening the draft's file, loading its
+// weights.
 #pragma once
 
 #include <initializer_list>
@@ -18,11 +19,11 @@ namespace foretoken {
 // Options that name a draft's file.
 struct TrainedOptions {
   std::string draft;
-  bool any_target = false;  // accepts a target of another name
+  bool any_target = false;  // accepts a draft made for a target of another name
   void Visit(OptionFields& fields);
 };
 
-// All options of drafters that have a KV cache and no others.
+// All options of a drafter that has a KV cache and no settings of its own.
 struct CachedDraftOptions {
   DType cache_type = DType::kF16;
   DraftTokenRule tokens;
@@ -30,20 +31,20 @@ struct CachedDraftOptions {
   void Visit(OptionFields& fields);
 };
 
-// Option `gamma` of drafters that draft as a language model does.
+// Option `gamma` of drafters that draft like a language model.
 void VisitGamma(OptionFields& fields, int& gamma, bool& is_given);
 // Option `cache_type`.
 void VisitCacheType(OptionFields& fields, DType& type);
 
 // Opens the draft that `options` name, checks that its method is one of `methods` and that it was
 // made for this target, and finds the ranking of its tokens. The first of `methods` is the
-// drafter's name. Errors name the drafter or the file, and what differs.
+// drafter's name. Error messages name the drafter or the file, and what differs.
 Result<std::unique_ptr<DraftFile>> OpenTrained(const TrainedOptions& options,
                                                const DraftContext& context,
                                                std::initializer_list<std::string_view> methods,
                                                DraftTokenRule& tokens);
 
-// The matrix or vector that a specification names; see WeightLoader.
+// Loads the matrix or vector that `tensor` names; see WeightLoader.
 inline std::unique_ptr<Weight> LoadMatrix(WeightLoader& loader, const TensorSpec& tensor) {
   return loader.Matrix(tensor.name, tensor.rows(), tensor.cols());
 }
@@ -59,8 +60,8 @@ Error WrongKey(const std::string& path, const std::string& key, int found,
 // positions, they are the target's.
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
 
-// What is known of the draft in `file`, of which a level reads `level_bytes` and scores `columns`
-// tokens.
+// What is known of the draft in `file`. `level_bytes`: bytes of the weights that a level reads.
+// `columns`: tokens that it scores.
 DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns);
 // The key under which measurements of the draft in `file` are stored when it scores `columns`
 // tokens.

@@ -1,5 +1,6 @@
-// Acceptance rates of guesses, measured while decoding: by proposing part, by its confidence, by
-// depth, and by how the last cycle's guesses fared (text is copied in stretches).
+// Acceptance rates of guesses, measured while decoding: by proposing part, by the part's
+// confidence, by depth, and by how the last cycle's guesses fared (because text is copied in
+// stretches).
 #pragma once
 
 #include <array>
@@ -23,7 +24,7 @@ struct HitRate {
   double Given(double prior, double weight) const {
     return (taken + weight * prior) / (seen + weight);
   }
-  // The same rate, weighted as at most `most` observations.
+  // A copy of this rate that is weighted as at most `most` observations.
   HitRate AtMost(float most) const;
 };
 
@@ -31,8 +32,8 @@ struct HitRate {
 struct DrafterRates {
   static constexpr int kDepths = 7;  // classes of depth: 1, 2, 3, 4, 5 and 6, 7 to 9, more
   static constexpr int kBins = 12;   // classes of confidence
-  static constexpr int kMoods = 3;   // what failed in the last cycle: the best first guess (or
-                                     // there was none), a later one, nothing
+  static constexpr int kMoods = 3;   // classes of the last cycle by what failed: all first guesses
+                                     // (or there were none), later guesses, nothing
   static constexpr int kRanks = 4;   // best guess, second best, ...
 
   std::array<HitRate, kBins> by_bin = {};
@@ -42,7 +43,7 @@ struct DrafterRates {
   std::array<HitRate, kMoods> best_anywhere = {};
   std::array<HitRate, kRanks> by_rank = {};
 
-  // [[seen, taken]...], in the order of the fields above.
+  // An array of pairs [seen, taken], in the order of the fields above.
   Json ToJson() const;
   // Restores what ToJson wrote. Returns false for anything else and then changes nothing.
   bool Restore(const Json& json);
@@ -57,7 +58,7 @@ struct DrafterRates {
 // finally on the drafter's own confidence.
 class AcceptanceTable {
  public:
-  // Knows nothing of any drafter.
+  // A table for one part, without observations.
   AcceptanceTable() : AcceptanceTable(1) {}
   explicit AcceptanceTable(int parts) : parts_(static_cast<size_t>(parts)) {}
 
@@ -68,13 +69,14 @@ class AcceptanceTable {
   // The probability that the target accepts `n` (offered, not the root), given that it has accepted
   // its parent.
   double Probability(const CandidateTree& tree, Node n) const;
-  // The same for a child of a node at depth `depth` that `part` has not offered yet: its best guess
-  // for rank 0, the second best for rank 1.
+  // That probability for a child, not offered yet, of a node at depth `depth`: the best guess of
+  // `part` for rank 0, the second best for rank 1.
   double NextProbability(int part, int depth, int rank) const;
 
   // Updates the rates. `offered`: a cycle's guesses, whether they were scored or not; `written`:
-  // what the target wrote after the root, at least one token. Only guesses within its reach are
-  // judged. `known`: by part, the rates over all texts, which are updated too; or empty.
+  // what the target wrote after the root, at least one token. Guesses are judged only after nodes
+  // on the written path. `known`: by part, the rates over all texts, which are updated too; or
+  // empty.
   void Observe(const CandidateTree& offered, std::span<const Token> written,
                std::span<DrafterRates* const> known = {});
 
@@ -86,10 +88,10 @@ class AcceptanceTable {
     std::array<std::array<Bins, DrafterRates::kDepths>, DrafterRates::kMoods> by_depth = {};
   };
   struct Part {
-    DrafterRates rates;  // of guesses that are not offered yet; cells_ replaces its by_bin and
-                         // by_mood
+    DrafterRates rates;  // of guesses that are not offered yet; by_bin and by_mood are unused,
+                         // cells_ has them
     std::vector<float> trained;
-    int mood = 0;
+    int mood = 0;  // class of the last cycle (kMoods)
   };
 
   double Alone(uint32_t proposers, float log_q, int depth, double prior) const;

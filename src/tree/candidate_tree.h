@@ -20,8 +20,8 @@ namespace foretoken {
 struct Draws {
   std::shared_ptr<const std::vector<float>> q;  // [vocab], the distribution of the first draw; sums
                                                 // to 1
-  std::vector<Token> order;                     // in the order drawn, including those whose nodes
-                                                // were pruned
+  std::vector<Token> order;                     // in the order drawn, including tokens whose
+                                                // nodes were pruned
 };
 
 class CandidateTree {
@@ -62,7 +62,7 @@ class CandidateTree {
   // The position in this sequence that the token was copied from, or kNoPos.
   Pos source(Node n) const { return nodes_[n].source; }
   // The position in the predicted text (DraftSlot::predicted) that the token was copied from, or
-  // kNoPos. A node may have a source besides.
+  // kNoPos. Such a node may also have a source.
   Pos predicted(Node n) const { return nodes_[n].predicted; }
   const Draws* draws(Node n) const;  // null if nothing was drawn after n
   int max_depth() const;

@@ -13,8 +13,8 @@ namespace foretoken {
 class PathFilter {
  public:
   virtual ~PathFilter() = default;
-  // Whether `token` may follow `node` of `tree`. Always false below a node that is itself not
-  // allowed.
+  // Whether `token` may follow `node` of `tree`. Always false below a node that may not follow its
+  // parent.
   virtual bool Allows(const CandidateTree& tree, Node node, Token token) = 0;
   // Sets the logits [vocab] of tokens that may not follow `node` to -infinity. Returns false if
   // nothing may follow; `logits` are then unspecified.

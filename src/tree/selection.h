@@ -16,11 +16,11 @@ inline bool Better(const CandidateTree& tree, Node a, Node b) {
 // The `count` best of `nodes`, best first.
 std::vector<Node> Best(const CandidateTree& tree, std::vector<Node> nodes, size_t count);
 
-// The best node of `fresh` if it is shallower than `depth`, else nothing: the node that a policy
-// which follows a single run expands.
+// The node that a policy of single runs expands: the best of `fresh` if it is shallower than
+// `depth`, else nothing.
 std::vector<Node> NextStep(const CandidateTree& tree, std::span<const Node> fresh, int depth);
 
-// [tree.size()] whether a node and all its ancestors are candidates; the root is one.
+// [tree.size()] whether a node and all its ancestors are candidates; the root counts as one.
 std::vector<bool> Candidates(const CandidateTree& tree);
 
 // The best candidate child, or kNoNode.

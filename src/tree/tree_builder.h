@@ -1,4 +1,4 @@
-// Builds the candidate tree from a drafter's offers, within the limits and as a policy decides.
+// Builds the candidate tree from a drafter's offers, within the limits and by a policy's decisions.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ class TreeBuilder {
   // Returns false if nothing may follow. REQUIRES: has_filter().
   bool MaskLogits(Node node, std::span<float> logits) { return filter_->Mask(tree_, node, logits); }
 
-  // The key of a text after `token` is appended to it.
+  // The key of a text after `token` is appended; `key` is the text's key before that.
   static uint64_t KeyAfter(uint64_t key, Token token);
 
   // Everything offered so far.
@@ -54,10 +54,10 @@ class TreeBuilder {
   int width() const { return policy_.Width(); }
   // Parts of a joined drafter that have proposed or are proposing; 1 for any other drafter.
   int parts() const { return static_cast<int>(context_.levels.size()); }
-  // Number of non-empty answers of TakeFrontier, for one part and for all.
+  // Number of calls of TakeFrontier that returned nodes, by one part and by all parts.
   int levels(int part) const { return context_.levels[static_cast<size_t>(part)]; }
   int levels() const;
-  // Unread tokens that a part has read for those answers, as passed to TakeFrontier.
+  // Unread tokens that a part had to read for those calls, as passed to TakeFrontier.
   int read(int part) const { return read_[static_cast<size_t>(part)]; }
   // Seconds that drafters spent on reading the prompt, which happens once and may be put off until
   // their first draft.
@@ -72,7 +72,7 @@ class TreeBuilder {
   void Offer(Node node, std::span<const Scored> tokens);
   // Offers one run of tokens below `node`, all with the same confidence, cut at the depth limit and
   // before the first token that the filter forbids. Returns the last node of the run. `source`: the
-  // position in this sequence that tokens[0] was copied from, if it was.
+  // position in this sequence that tokens[0] was copied from, or kNoPos.
   Node OfferRun(Node node, std::span<const Token> tokens, float log_q, Pos source = kNoPos);
   // Offers a run below the root that was copied from the predicted text. `at`: position of
   // tokens[0] in that text.
@@ -86,10 +86,10 @@ class TreeBuilder {
   // can bias what the verifier sees. If another drafter's draws already follow `node`, the
   // likeliest tokens are offered instead. REQUIRES: wants_draws().
   void OfferDrawn(Node node, std::vector<float> q, int count);
-  // Has the target score `token` after `parent`, however unlikely it is. Returns the node (an
-  // offered candidate stays a candidate), or kNoNode if the limits leave no room.
+  // Adds a probe: the target scores `token` after `parent`, however unlikely it is. Returns the
+  // node (an offered candidate stays a candidate), or kNoNode if the limits leave no room.
   Node AddProbe(Node parent, Token token);
-  // How many of the last `unread` tokens of its text a drafter that can skip earlier ones should
+  // For a drafter that can skip earlier tokens: how many of the last `unread` tokens of its text to
   // read before it drafts; 0 if its frontier will be empty.
   int TokensToRead(int unread) const { return policy_.TokensToRead(unread, context_); }
   // The nodes offered since the last call that are to be expanded, best first. The first call

@@ -37,24 +37,24 @@ class TreeEconomy {
   virtual double VerifySeconds(int nodes) const = 0;
   // Nodes of the largest pass worth trying while larger ones have not been timed.
   virtual int MostNodes() const { return std::numeric_limits<int>::max(); }
-  // Seconds that `part` takes to draft `levels` levels: that many non-empty answers of
-  // TakeFrontier.
+  // Seconds that `part` takes to draft `levels` levels. A level is a call of TakeFrontier that
+  // returns nodes.
   virtual double DraftSeconds(int part, int levels) const = 0;
   // The probability that the target accepts `n` (not the root), given that it has accepted its
   // parent.
   virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
-  // The same for a child of `n` that `part` has not offered yet: its best guess for rank 0, the
-  // second best for rank 1.
+  // That probability for a child of `n` that is not offered yet: the best guess of `part` for rank
+  // 0, the second best for rank 1.
   virtual double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const = 0;
   // Whether drafting with `part` is worth reading the `unread` tokens of text that it lacks.
   virtual bool IsWorthReading(int part, int unread) const = 0;
-  // How many of the last `unread` tokens of text `part` should read if it can skip earlier ones; 0
-  // if it should not draft.
+  // How many of the last `unread` tokens of its text `part` should read if it can skip earlier
+  // tokens; 0 if it should not draft.
   virtual int TokensWorthReading(int part, int unread) const {
     return IsWorthReading(part, unread) ? unread : 0;
   }
-  // Seconds that `part` may take in this cycle beyond a pass without drafting: the risk allowed for
-  // a drafter whose benefit is not established yet.
+  // Seconds that `part` may take in this cycle beyond a pass without drafting. Bounds the risk of a
+  // drafter whose benefit is not established yet.
   virtual double Stake(int /*part*/) const { return std::numeric_limits<double>::infinity(); }
   // Whether `part` should draft a little even though no gain is expected, so that its costs and
   // acceptance stay known.
@@ -67,7 +67,8 @@ class TreeEconomy {
 struct TreeContext {
   TreeLimits limits;
   const TreeEconomy* economy = nullptr;  // null: nothing was measured
-  // For each part up to the current one, its non-empty answers of TakeFrontier so far.
+  // For each part up to the current one, its levels so far: calls of TakeFrontier that returned
+  // nodes.
   std::vector<int> levels = {0};
   int unread = 0;  // tokens of text that the drafter must read before it can expand anything
 
@@ -77,30 +78,30 @@ struct TreeContext {
 class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
-  // Most continuations of one node that it uses; further offers are dropped.
+  // Most continuations of one node that the policy uses; further offers are dropped.
   virtual int Width() const = 0;
-  // Nodes it keeps where no limit is set, root included.
+  // Nodes that the policy keeps where no limit is set, root included.
   virtual int DefaultNodes() const = 0;
-  // Whether it uses a TreeEconomy, so that costs must be measured.
+  // Whether the policy uses a TreeEconomy, so that costs must be measured.
   virtual bool UsesEconomy() const { return false; }
-  // Whether it may decline to draft while no gain is expected, so that a drafter need not read text
-  // in advance.
+  // Whether the policy may decline to draft while no gain is expected, so that a drafter need not
+  // read text in advance.
   virtual bool MayDecline() const { return false; }
   // How many of the last `unread` tokens of text the current part should read before it drafts, if
   // it can skip earlier ones.
   virtual int TokensToRead(int unread, const TreeContext& /*context*/) const { return unread; }
   // The policy's own limits, within context.limits, before anything is drafted.
   virtual TreeLimits Limits(const TreeContext& context) const { return context.limits; }
-  // The nodes of `fresh` that the drafter should continue, best first; empty ends drafting.
-  // `fresh`: nodes offered since the last call; at first only the root.
+  // The nodes of `fresh` that the drafter should continue, best first; an empty result ends
+  // drafting. `fresh`: nodes offered since the last call; at first only the root.
   virtual std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                                    const TreeContext& context) const = 0;
   // The candidates that the target will score: ascending, closed under parents, the root included,
   // at most context.limits.max_nodes.
   virtual std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const = 0;
   // [tree.size()] the tokens that each node is expected to add: the probability that the target
-  // accepts it. Never more than its parent's; 0 for a node that must not be scored at all. Sessions
-  // that share a pass compete for its rows by these values.
+  // accepts it. A node never has more than its parent, and has 0 if it must not be scored at all.
+  // Sessions that share a pass compete for its rows by these values.
   virtual std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const;
 };
 // A single run: the best-scored child at every depth.
@@ -109,14 +110,14 @@ const TreePolicy& ChainPolicy();
 struct TreeEntry {
   std::string_view name;  // as typed after --tree
   std::string_view summary;
-  // Builds the policy. If `options` only describes, it has the default options.
+  // Builds the policy. If `options` only collects descriptions, the policy has the default options.
   Result<std::unique_ptr<TreePolicy>> (*make)(OptionFields& options);
 };
 std::span<const TreeEntry> AllTrees();
 // Each policy's name and options.
 std::vector<OptionOwner> TreeOptions();
-// Builds a policy from "NAME" or "NAME:key=value,key=value". Errors: unknown name (lists the known
-// ones), an unknown key or bad value (names it), an unreadable file.
+// Builds a policy from "NAME" or "NAME:key=value,key=value". Errors: an unknown name (the message
+// lists the known ones), an unknown key or a bad value (the message names it), an unreadable file.
 Result<std::unique_ptr<TreePolicy>> NewTreePolicy(std::string_view spec);
 
 }  // namespace foretoken

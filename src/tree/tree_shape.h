@@ -26,7 +26,7 @@ class TreeShape {
   int width() const { return width_; }  // highest rank + 1
   int depth() const;
   bool HasChildren(int node) const { return !nodes_[node].children.empty(); }
-  // The node of rank `rank` below `node`, or -1.
+  // The child of `node` with rank `rank`, or -1.
   int Child(int node, int rank) const;
   // A copy without the nodes deeper than `depth`.
   TreeShape CutTo(int depth) const;

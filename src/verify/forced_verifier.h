@@ -10,8 +10,9 @@ namespace foretoken {
 
 class ForcedVerifier final : public Verifier {
  public:
-  // `text`: every token from position 0 on; it must cover all positions that are verified. Takes
-  // one sequence without a filter. Nothing is sampled, and log-probabilities are left out.
+  // `text`: every token from position 0 on; it must cover all positions that are verified. Verify
+  // then takes one sequence, which has no filter. Nothing is sampled, and log-probabilities are
+  // left out.
   explicit ForcedVerifier(std::vector<Token> text) : text_(std::move(text)) {}
 
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) override;

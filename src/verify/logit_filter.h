@@ -18,9 +18,9 @@ class LogitFilter {
   // Sets the logits of tokens that may not follow to -infinity. `logits`: [vocab]; ids beyond the
   // tokenizer's, which some models have, may not follow.
   virtual void Mask(std::span<float> logits) = 0;
-  // Whether Mask would keep `token`. One exception: a filter that gives up computing a mask because
-  // of its cost forbids every token there, but Allows may still accept tokens until that mask is
-  // requested.
+  // Whether Mask would keep `token`. There is one exception. A filter that gives up a mask because
+  // of its cost forbids every token there, but until that mask is requested, Allows may still
+  // accept tokens.
   virtual bool Allows(Token token) = 0;
   // Appends `token` to the text. After a token that Allows refuses, nothing may follow, so that the
   // next choice is a dead end.

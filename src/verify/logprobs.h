@@ -13,11 +13,12 @@ namespace foretoken {
 // LogitFilter it is restricted to the tokens that may follow, so that a forced token has 0.
 struct TokenLogprobs {
   float chosen = 0;              // -infinity for a token that only a bias could choose
-  std::vector<RankedToken> top;  // the likeliest, best first; of equals, the lowest id first
+  std::vector<RankedToken> top;  // the likeliest, best first; among equals, lowest id first
 };
 
-// `logits`: [vocab], no NaN. Logits of +infinity share all mass equally; where all are -infinity,
-// all tokens do. `top` gets `count` tokens, or fewer where fewer have any mass.
+// `logits`: [vocab], no NaN. Tokens with a logit of +infinity share all mass equally. If all logits
+// are -infinity, all tokens share it equally. `top` gets `count` tokens, or fewer if fewer have any
+// mass.
 TokenLogprobs LogprobsOf(std::span<const float> logits, Token chosen, int count);
 
 }  // namespace foretoken

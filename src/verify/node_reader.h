@@ -14,7 +14,7 @@ class NodeReader {
  public:
   explicit NodeReader(Backend& backend) : backend_(backend) {}
 
-  // Returns the acceptance that `decide` makes of `s`, completed with log-probabilities and with
+  // Returns the acceptance of `s` that `decide` returns, completed with log-probabilities and with
   // the reason for a missing token. `decide` may call the functions below for `s`.
   template <typename Decide>
   Acceptance Read(const Scoring& s, const Decide& decide) {
@@ -32,9 +32,9 @@ class NodeReader {
   // logit is NaN or the filter lets nothing follow.
   std::vector<float> Probabilities(const Scoring& s, Node n);
   // Lets the target choose a token after every node it reaches, then follows its choices from the
-  // root for as long as the tree contains them: V-2 when greedy, the one-draw rule of V-4 with
-  // seeded noise otherwise. Ends with kNoToken at a node that has a NaN logit or after which the
-  // filter lets nothing follow.
+  // root for as long as the tree contains them: This is V-2 if sampling is greedy, otherwise the
+  // one-draw rule of V-4 with seeded noise. The path ends with kNoToken at a node that has a NaN
+  // logit or after which the filter lets nothing follow.
   Acceptance FollowChoices(const Scoring& s);
 
  private:

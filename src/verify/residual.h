@@ -1,5 +1,5 @@
-// Rejection sampling of proposals, one after another, such that the resulting token follows the
-// target's distribution whatever was proposed (V-4, V-5, V-6).
+// Rejection sampling of proposals, one after another. The resulting token follows the target's
+// distribution, whatever was proposed (V-4, V-5, V-6).
 #pragma once
 
 #include <span>
@@ -28,7 +28,7 @@ class Residual {
   double AcceptChosen(Token token) const { return left_[static_cast<size_t>(token)]; }
   void RefuseChosen(Token token);
 
-  // The distribution to draw from once every proposal was refused: [vocab], sums to 1.
+  // The distribution [vocab] to draw from once every proposal was refused; it sums to 1.
   std::span<const float> left() const { return left_; }
 
  private:
@@ -37,7 +37,7 @@ class Residual {
   void Keep(std::vector<float> next);
 
   std::vector<float> left_;
-  std::vector<float> draft_;  // distribution of the next draw, unnormalised; earlier draws are zero
+  std::vector<float> draft_;  // distribution of the next draw, unnormalised; 0 for earlier draws
   double draft_sum_ = 0;
 };
 

@@ -3,9 +3,10 @@
 // A draw is argmax(log p + Gumbel(seed, position, token)). The noise is a pure function of its
 // arguments, so the same seed writes the same text with any drafter or none.
 //
-// Infinite logits have the limits of softmax: tokens at +infinity share all mass equally, those at
-// -infinity have none, and where every token is at -infinity all of them share it equally. A greedy
-// choice takes the lowest id of the highest. A bias of +-infinity replaces the logit.
+// Infinite logits have the limits of softmax: tokens at +infinity share all mass equally, and
+// tokens at -infinity have none. If every token is at -infinity, all of them share the mass
+// equally. Among equal highest logits, a greedy choice takes the lowest id. A bias of +-infinity
+// replaces the logit.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +21,9 @@
 
 namespace foretoken {
 
-// The steps of V-3 in their default order. Logit bias and the penalties of other engines stand
-// where their users expect them. Greedy choices apply only the bias and the penalties.
+// The steps of V-3 in their default order. The logit bias and the penalties come from other engines
+// and stand where users of those engines expect them. Greedy choices apply only the bias and the
+// penalties.
 enum class LogitsStep : uint8_t {
   kLogitBias,
   kTemperature,
@@ -53,12 +55,12 @@ struct SamplingParams {
 };
 
 // Parses "temperature,repetition,top-p". Steps that are not named are left out. Errors: an unknown
-// or repeated step (lists the known ones: bias, temperature, repetition, frequency, top-p, min-p,
-// typical-p, top-k).
+// or repeated step (the message lists the known ones: bias, temperature, repetition, frequency,
+// top-p, min-p, typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Parses a seed as users type it: 0 to 2^64 - 1, or -1 for a random one. Errors: anything else.
 Result<uint64_t> ParseSeed(std::string_view text);
-// Errors: a value outside its range; names the option.
+// Errors: a value outside its range (the message names the option).
 Status Validate(const SamplingParams& params);
 // Errors: a bias for a token beyond a vocabulary of `vocab` tokens.
 Status CheckBias(const SamplingParams& params, int vocab);
@@ -66,29 +68,27 @@ Status CheckBias(const SamplingParams& params, int vocab);
 class LogitFilter;
 
 // Chooses tokens for one request. Holds scratch; one thread at a time. If a `filter` is given,
-// `logits` must already be masked by it. The filter then keeps a bias from restoring what it
-// forbids; where all tokens that it allows are ruled out, they share all mass equally.
+// `logits` must already be masked by it. The filter then keeps a bias from restoring forbidden
+// tokens. If all tokens that it allows are ruled out, they share all mass equally.
 class Sampler {
  public:
   explicit Sampler(SamplingParams params);
   const SamplingParams& params() const { return params_; }
 
   // The token that the target writes at absolute position `position`. `history`: prompt and
-  // generated tokens, oldest first, which the penalties look at. `logits` [vocab] is changed in
-  // place.
+  // generated tokens, oldest first, for the penalties. `logits` [vocab] is changed in place.
   Token Choose(std::span<float> logits, std::span<const Token> history, Pos position,
                LogitFilter* filter = nullptr);
 
   // At most `count` tokens that are not ruled out, in the order in which Choose would take them:
-  // its choice first, then its choice without that one, and so on. Shares are of processed logits
-  // with this draw's noise, so a drafter with the same seed is as confident as the choice is
-  // certain. The order is exact. The sum that shares are relative to is approximate: tokens which
-  // the noise cannot lift into the list count with their expected noise. `logits` [vocab] is
-  // changed in place.
+  // its choice first, then its choice without that one, and so on. Shares are a softmax over
+  // processed logits plus this draw's noise, so the share of a certain choice is near 1. The order
+  // is exact. The sum that normalises the shares is approximate: tokens that the noise cannot lift
+  // into the list count with their expected noise. `logits` [vocab] is changed in place.
   std::vector<RankedToken> Rank(std::span<float> logits, std::span<const Token> history,
                                 Pos position, int count);
 
-  // The distribution that Choose draws from (all mass on one token when greedy). [vocab]
+  // The distribution [vocab] that Choose draws from; a greedy one has all mass on one token.
   std::vector<float> Probabilities(std::span<float> logits, std::span<const Token> history,
                                    LogitFilter* filter = nullptr);
 
@@ -110,7 +110,8 @@ class Sampler {
   void KeepTopP(std::span<float> logits);
   void KeepMinP(std::span<float> logits);
   void KeepTypical(std::span<float> logits);
-  // Gathers the tokens not ruled out into candidates_, with their probability as weight.
+  // Gathers the tokens that are not ruled out into candidates_, with their probabilities as
+  // weights.
   void Gather(std::span<float> logits);
   // Rules out all candidates but the first `count`.
   void KeepFront(std::span<float> logits, size_t count);

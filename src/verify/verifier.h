@@ -18,8 +18,8 @@
 
 namespace foretoken {
 
-// A token decided by draws: the one after a node at `depth`. `overlap`: the probability mass that
-// the target's and the draft's distribution share.
+// A token decided by draws; it follows a node at depth `depth`. `overlap`: the probability mass
+// that the target's and the draft's distribution share.
 struct WeighedToken {
   int depth = 0;
   double overlap = 0;
@@ -27,12 +27,12 @@ struct WeighedToken {
 
 struct Acceptance {
   std::vector<Node> path;  // accepted nodes from the root down; never empty, path[0] == 0
-  // The token that the target writes after them: the bonus, the next root. kNoToken if the last
+  // The token that the target writes after the path: the bonus, the next root. kNoToken if the last
   // node of the path has a NaN logit or the filter lets nothing follow it.
   Token next = kNoToken;
   std::vector<WeighedToken> weighed;
   bool is_dead_end = false;  // `next` is missing because nothing may follow
-  // One entry for each token that the text gains: those of path[1..], then `next`. Empty unless
+  // One entry for each token that the text gains: the nodes path[1..], then `next`. Empty unless
   // Scoring::logprobs asks for them.
   std::vector<TokenLogprobs> logprobs = {};
 };
@@ -44,8 +44,8 @@ struct Scoring {
   Tensor logits;                   // [tree.size(), vocab]
   std::span<const Token> history;  // every token of the sequence, the root last
   Sampler& sampler;
-  // The filter's state after `history`, the root included. Before anything else, the logits of
-  // every node that is read are masked by the state after its path. Null: every token may follow.
+  // The filter's state after `history`, the root included. The logits of a node are masked by the
+  // state after its path before they are used. Null: every token may follow.
   const LogitFilter* filter = nullptr;
   int logprobs = -1;  // likeliest tokens to report for each token gained; -1: no log-probabilities
 };
@@ -54,21 +54,21 @@ struct Scoring {
 class Verifier {
  public:
   virtual ~Verifier() = default;
-  // Whether it weighs offers by the distribution that they were drawn from
+  // Whether the verifier weighs offers by the distribution that they were drawn from
   // (TreeBuilder::OfferDrawn).
   virtual bool NeedsDraws() const { return false; }
-  // Whether it accepts what Sampler::Choose draws. Drafters can then rank by the same noise and so
-  // guess that draw; with other verifiers the noise would only disturb the ranking.
+  // Whether the verifier accepts what Sampler::Choose draws. Drafters can then rank by the same
+  // noise and so guess that draw; with other verifiers the noise would only disturb the ranking.
   virtual bool SharesNoise() const { return false; }
-  // The sampling that it verifies by if the request asks for `asked`.
+  // The sampling parameters that the verifier uses for a request with parameters `asked`.
   virtual SamplingParams Adapt(SamplingParams asked) const { return asked; }
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 
-// What a verifier guarantees. With greedy sampling, the first two give the same text.
+// What a verifier guarantees. With greedy sampling, kSameLaw gives the same text too.
 enum class Guarantee : uint8_t {
   kSameText,  // for one seed, the tokens that it writes without drafts
-  kSameLaw,   // every token follows the target's distribution, but drafts change which one is drawn
+  kSameLaw,   // every token follows the target's distribution; drafts change which token is drawn
   kLossy,     // neither
 };
 
@@ -81,17 +81,17 @@ struct VerifierEntry {
   std::string_view name;  // as typed after --verifier
   Guarantee guarantee;
   std::string_view summary;
-  // Builds the verifier, which `backend` must outlive. If `options` only describes, it has the
-  // default options.
+  // Builds the verifier, which `backend` must outlive. If `options` only collects descriptions, the
+  // verifier has the default options.
   Result<std::unique_ptr<Verifier>> (*make)(Backend& backend, OptionFields& options);
 
   bool lossless() const { return guarantee != Guarantee::kLossy; }
 };
-// The default first.
+// All verifiers, the default first.
 std::span<const VerifierEntry> AllVerifiers();
-// Errors: unknown name (lists the known ones).
+// Errors: an unknown name (the message lists the known ones).
 Result<const VerifierEntry*> FindVerifier(std::string_view name);
-// Errors: unknown name, bad options.
+// Errors: an unknown name, bad options.
 Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
                                               const VerifierContext& context);
 

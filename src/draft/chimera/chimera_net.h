@@ -1,6 +1,6 @@
 // Chimera's network (C-18, C-19): one decoder layer over n-gram states interleaved with the
-// target's features, and heads that read the last feature together with the layer's output for a
-// state.
+// target's features, and heads. A head reads the last feature concatenated with the layer's output
+// for an n-gram state.
 #pragma once
 
 #include <memory>
@@ -17,8 +17,8 @@
 namespace foretoken {
 
 struct NgramCacheRule {
-  int entries = 65536;  // in memory
-  std::string spill;    // a new file for evicted states; "": evicted states are dropped
+  int entries = 65536;  // states kept in memory
+  std::string spill;    // path of a new file for evicted states; "": they are dropped
 };
 
 // A pair (the target's feature i, token i + 1) takes two cache rows: the feature at position i, and
@@ -58,8 +58,8 @@ class ChimeraNet final : public FeatureNet {
   // The tensor [rows, 2 * hidden] into which the caller writes a head's input: the target's last
   // feature, then an output of Forward.
   Result<Tensor> HeadInput(int rows);
-  // Logits [rows, tokens scored] of head `head` for the first `rows` rows of that input; valid
-  // until the next call.
+  // Logits [rows, tokens scored] of head `head` for the first `rows` rows of HeadInput's tensor;
+  // valid until the next call.
   Result<Tensor> Logits(int head, int rows);
 
  private:

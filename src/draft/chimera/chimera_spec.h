@@ -15,7 +15,7 @@ namespace foretoken {
 struct ChimeraSpec {
   static constexpr std::string_view kMethod = "chimera";
   // The authors' files, each with its own tensor names. The trainer's checkpoints are a single
-  // file, in which names begin with the prefix of the file, those of the layer with
+  // file, in which a name begins with kHeadPrefix, kNgramPrefix or, in the layer,
   // kLayerInCheckpoint.
   static constexpr std::string_view kHeadFile = "chimera_head.pt", kNgramFile = "trimlp.pt",
                                     kLayerFile = "fast_layer1.pt";
@@ -65,7 +65,7 @@ struct ChimeraSpec {
     const std::string_view name = checkpoint.substr(kHeadPrefix.size());
     return shares_head ? foretoken::OwnName(kSharingModules, name) : OwnName(name);
   }
-  // The hidden states that it reads of a target with `layers` layers.
+  // Indices of the hidden states that a draft reads from a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 };
 

@@ -14,6 +14,7 @@
 
 namespace foretoken {
 
+// Numbers of look-ups: all of them, and those answered from memory and from the file.
 struct NgramCounts {
   int64_t asked = 0, from_memory = 0, from_file = 0;
 };

@@ -11,12 +11,12 @@
 
 namespace foretoken {
 
-// The contents of such a file for `documents`: at most `most` n-grams; of equal counts, lower ids
-// first. REQUIRES: 1 <= n <= kMostNgram.
+// The contents of such a file for `documents`: at most `most` n-grams. Among equal counts, lower
+// ids come first. REQUIRES: 1 <= n <= kMostNgram.
 std::string CountNgrams(std::span<const std::vector<Token>> documents, int n, size_t most);
 
-// Reads the first `most` n-grams of a file. Errors: it cannot be read; a line (named) that is not a
-// count and n ids below `vocab`.
+// Reads the first `most` n-grams of a file. Errors: an unreadable file; a line (named) that is not
+// a count and n ids below `vocab`.
 Result<std::vector<Ngram>> ReadNgramCounts(const std::string& path, int n, int vocab, int most);
 
 }  // namespace foretoken

@@ -1,5 +1,5 @@
-// Chimera's n-gram encoder (C-17): u is the concatenation of the embeddings of the last n tokens;
-// the state is G = W2 (u + SiLU(W1 u + b1)).
+// Chimera's n-gram encoder (C-17): with u the concatenated embeddings of the last n tokens, the
+// state is G = W2 (u + SiLU(W1 u + b1)).
 #pragma once
 
 #include <memory>
@@ -12,8 +12,8 @@ namespace foretoken {
 
 struct NgramWeights {
   int n = 0;                       // tokens of an n-gram, 1 ... kMostNgram
-  ResidualBlock block;             // [n * hidden, n * hidden]
-  std::unique_ptr<Weight> output;  // [hidden, n * hidden]
+  ResidualBlock block;             // W1 [n * hidden, n * hidden], b1
+  std::unique_ptr<Weight> output;  // W2 [hidden, n * hidden]
 };
 
 // Thread-safety: one thread.
@@ -26,7 +26,7 @@ class NgramEncoder {
   const NgramCounts& counts() const { return cache_.counts(); }
   // Writes the states of `ngrams` to out [ngrams, hidden]. Errors, here and below: out of memory.
   Status Encode(std::span<const Ngram> ngrams, Tensor out);
-  // Puts the states of `ngrams` into the cache, as if the first ones were the most recently used.
+  // Puts the states of `ngrams` into the cache. Earlier n-grams then count as more recently used.
   Status Learn(std::span<const Ngram> ngrams);
 
  private:

@@ -14,7 +14,7 @@ namespace foretoken {
 struct DraftModelRule {
   int gamma = 5;             // tokens drafted ahead
   bool gamma_given = false;  // set by the user; gamma then also bounds branching trees
-  bool heuristic = false;    // gamma + 2 after a draft that was accepted whole, - 1 otherwise
+  bool heuristic = false;    // adapts gamma: + 2 after a fully accepted draft, else - 1
   DType cache_type = DType::kF16;
 };
 

@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// Compares the vocabularies piece by piece. One may be longer by padding, which stands for no text
-// (kUnused, or named like "[PAD7]"). Errors: the first difference; the message begins with `path`,
-// the draft model's file.
+// Compares the vocabularies piece by piece. One vocabulary may be longer by padding: pieces that
+// stand for no text (kUnused, or named like "[PAD7]"). Errors: the first difference. The message
+// begins with `path`, the draft model's file.
 Status CheckSameVocabulary(const TokenizerData& target, const TokenizerData& draft,
                            const std::string& path);
 

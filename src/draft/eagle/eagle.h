@@ -1,7 +1,7 @@
 // The drafter of EAGLE-1, EAGLE-2 and HASS (H-16 to H-18): a small module predicts the target's
 // next feature from the features and tokens so far, and the target's LM head turns it into tokens.
-// The methods differ in training and in the tree. EAGLE-3 uses this drafter too; its module has its
-// own features and LM head.
+// The methods differ in training and in the tree. EAGLE-3 uses this drafter too, with a module that
+// has features and an LM head of its own.
 #pragma once
 
 #include <memory>

@@ -6,7 +6,7 @@
 namespace foretoken {
 
 // The output of row i estimates the feature of token i + 1, and its logits predict token i + 2. A
-// drafted token is fed with the output that it was predicted from as its feature.
+// drafted token's feature is the output that the token was predicted from.
 class EagleModule : public FeatureNet {
  public:
   // The logits [rows, tokens scored] of `outputs` [rows, hidden]; valid until the next call.

@@ -1,5 +1,5 @@
-// The module of EAGLE and HASS (H-16): embedding and feature go through a projection and decoder
-// layers and are scored by the target's LM head or the draft's own, or some of its rows.
+// The module of EAGLE and HASS (H-16): a projection of embedding and feature, then decoder layers.
+// An LM head, the target's or the draft's own, scores their output for all tokens or for some.
 #pragma once
 
 #include <memory>

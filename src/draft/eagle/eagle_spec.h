@@ -51,7 +51,7 @@ struct EagleSpec {
     if (name.starts_with("model.layers.")) return name.substr(kModelPrefix.size());
     return foretoken::PublishedName(kModules, own);
   }
-  // The hidden states that it reads of a target with `layers` layers.
+  // Indices of the hidden states that a draft reads from a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 
  private:

@@ -18,11 +18,11 @@ struct Eagle3Spec {
   static constexpr int kTaps = 3;
   // Published names of the layer; some authors use the second.
   static constexpr std::string_view kLayerNames[] = {"midlayer.", "layers.0."};
-  // Row i of the LM head stands for the target's token i + d2t[i]. t2d, which marks the target's
-  // tokens that the draft knows, is not needed.
+  // Row i of the LM head stands for the target's token i + d2t[i]. t2d marks the target's tokens
+  // that the draft scores; it is not needed.
   static constexpr std::string_view kTokenMap = "d2t", kUnusedMap = "t2d";
   // Fields of config.json: the size of the draft's own vocabulary, the layers whose hidden states
-  // it reads, and the object in which SGLang nests the latter.
+  // it reads, and the object in which SGLang nests those layers.
   static constexpr const char* kVocabField = "draft_vocab_size";
   static constexpr const char* kTapsField = "eagle_aux_hidden_state_layer_ids";
   static constexpr const char* kNestedConfig = "eagle_config";

@@ -1,5 +1,6 @@
 // The drafter of EDD and VDM (E-17, E-18). Its network attends to cached keys and values of the
-// soft prompt, which the committed rows of every target pass extend.
+// soft prompt: one of the target's hidden states for each token. The committed rows of every target
+// pass extend it.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // The parts of an EDD draft (docs/methods/edd.md): decoder layers over one hidden state of the
-// target, and an embedding, a norm and an LM head as in a language model. Without a hidden state it
-// is the VDM that EDD is compared with. Metadata: kTapsKey (the hidden state), kBlockSizeKey;
-// `shared` may name the embedding and the LM head.
+// target, and an embedding, a norm and an LM head as in a language model. A draft that reads no
+// hidden state is the vanilla draft model (VDM) that EDD is compared with. Metadata: kTapsKey (the
+// hidden state), kBlockSizeKey; `shared` may name the embedding and the LM head.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ struct EddSpec {
   static constexpr DraftModule kNorm{kNormModule, "norm", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head", true};
   static constexpr DraftModule kModules[] = {kEmbedding, kNorm, kHead};
-  // The hidden state that it reads by default, counted from the end (the last is -1): as a number,
-  // and as a setting of the trainer.
+  // The hidden state that a draft reads by default, counted from the end (the last is -1), as a
+  // number and as a setting of the trainer.
   static constexpr int kTap = -4;
   static constexpr const char* kTapSetting = "-4";
 

@@ -1,6 +1,6 @@
-// The network of GLIDE (G-15, G-16): a small language model each of whose layers, between its
-// self-attention and its feed-forward part, attends to the cached keys and values of one layer of
-// the target. Without cross-attention it is the paper's Vanilla Drafter.
+// The network of GLIDE (G-15, G-16): a small language model. Between its self-attention and its
+// feed-forward part, each layer attends to the cached keys and values of one layer of the target.
+// Without cross-attention it is the paper's Vanilla Drafter.
 #pragma once
 
 #include <memory>
@@ -27,9 +27,9 @@ struct Glimpse {
 class GlideNet {
  public:
   // `kv_layer`: the target layer (from 1) that the last draft layer reads; the draft layers before
-  // it read the target layers just below. 0: as the file says, else the target's top layers. The
-  // net owns `file`; `target` must outlive the net. Error messages name the file and the key or
-  // tensor.
+  // it read the target layers just below. 0: the layers that the file names, or else the target's
+  // top layers. The net owns `file`; `target` must outlive the net. Error messages name the file
+  // and the key or tensor.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 int kv_layer, const DraftTokenRule& rule = {});
 
@@ -46,11 +46,11 @@ class GlideNet {
   }
 
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows [n,
-  // tokens scored], valid until the next pass. A row at position p reads the target's rows [0, p)
-  // as far as they are committed: those that the training mask shows to a block beginning at p, or
-  // at the root for later positions (G-19). Position 0 reads row 0.
-  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, if there are layers to read.
-  // Errors: out of memory.
+  // tokens scored], valid until the next pass. A row at position p attends to the committed ones of
+  // the target's rows [0, p); position 0 attends to row 0. The training mask (G-19) shows these
+  // rows to a block that begins at p or, for positions after the root, at the root.
+  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, unless the draft has no
+  // cross-attention. Errors: out of memory.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                          std::span<const Glimpse* const> glimpses);
 

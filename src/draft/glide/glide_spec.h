@@ -1,6 +1,6 @@
-// The parts of a GLIDE draft (docs/methods/glide.md): a language model of its own width each of
-// whose layers also attends to the cached keys and values of a target layer. Without that attention
-// it is the paper's Vanilla Drafter. Metadata: kKvLayersKey, kBlockSizeKey.
+// The parts of a GLIDE draft (docs/methods/glide.md): a language model of its own width. Each layer
+// also attends to the cached keys and values of a target layer. Without that attention the draft is
+// the paper's Vanilla Drafter. Metadata: kKvLayersKey, kBlockSizeKey.
 #pragma once
 
 #include <string>

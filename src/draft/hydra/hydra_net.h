@@ -1,5 +1,6 @@
-// Hydra++ (B-9, B-10): a decoder layer over the target's features computes the state of the text;
-// head k reads it with the embeddings of the root and the k tokens guessed before its own.
+// Hydra++ (B-9, B-10): a decoder layer over the target's features computes the state of the text.
+// Head k (from 0) reads that state and the embeddings of the root and of the k guesses before its
+// own.
 #pragma once
 
 #include <memory>
@@ -13,8 +14,8 @@
 
 namespace foretoken {
 
-// The output of row i is the state after token i. The heads predict the tokens that follow the next
-// one from the state and that next token.
+// The output of row i is the state after token i. From that state and token i + 1, the heads
+// predict the tokens from i + 2 on.
 class HydraNet final : public FeatureNet {
  public:
   // The net owns `file`; `target` must outlive the net. Error messages name the file and the
@@ -41,8 +42,8 @@ class HydraNet final : public FeatureNet {
   // writes the state into the first `hidden` columns; Logits adds the embeddings. Errors, here and
   // below: out of memory.
   Result<Tensor> Input(int head, int rows);
-  // Logits [rows, tokens scored] of head `head`, valid until the next call. tokens: [head +
-  // 1][rows], the roots, then the first guesses, ...
+  // Logits [rows, tokens scored] of head `head`, valid until the next call. `tokens`: [head +
+  // 1][rows]; the roots come first, then the first guesses, and so on.
   Result<Tensor> Logits(int head, std::span<const std::vector<Token>> tokens);
 
  private:

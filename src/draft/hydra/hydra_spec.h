@@ -62,7 +62,7 @@ struct HydraSpec {
     return checkpoint.starts_with(kLayer) ? OwnLayerName(kLayer, 0, checkpoint)
                                           : std::string(checkpoint);
   }
-  // The hidden states that it reads of a target with `layers` layers.
+  // Indices of the hidden states that a draft reads from a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 };
 

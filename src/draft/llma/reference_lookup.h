@@ -16,8 +16,8 @@ struct ReferenceRule {
 
 // The tokens that follow the longest suffix of `text` which also occurs in a reference or earlier
 // in `text`: after the first occurrence in the first reference that has it, or in `text` itself if
-// no reference does. At most k; fewer where the source ends. Empty if there is no occurrence. A
-// view into the arguments.
+// no reference does. There are at most k tokens, fewer where the source ends and none without an
+// occurrence. The result is a view into the arguments.
 std::span<const Token> FollowingInReferences(std::span<const std::vector<Token>> references,
                                              std::span<const Token> text,
                                              const ReferenceRule& rule);

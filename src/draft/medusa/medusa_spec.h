@@ -32,7 +32,7 @@ struct MedusaSpec {
   static std::string OwnName(std::string_view published) {
     return foretoken::OwnName(kModules, published);
   }
-  // The hidden states that it reads of a target with `layers` layers.
+  // Indices of the hidden states that a draft reads from a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }
 };
 

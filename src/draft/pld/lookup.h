@@ -9,14 +9,14 @@
 namespace foretoken {
 
 struct LookupRule {
-  int k = 10;         // tokens copied; an occurrence must be followed by that many
+  int k = 10;         // tokens copied; an occurrence with fewer tokens after it is ignored
   int max_ngram = 3;  // longest suffix searched for; tried first
   int min_ngram = 1;
   void Visit(OptionFields& fields);
 };
 
-// The tokens that followed the earliest other occurrence of the longest suffix of `text` that has
-// one; empty if none has. A view into `text`.
+// Finds the longest suffix of `text` that also occurs earlier, and returns the k tokens after its
+// earliest occurrence; nothing if no suffix occurs earlier. The result is a view into `text`.
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule);
 
 }  // namespace foretoken

@@ -29,7 +29,7 @@ constexpr int UsualHeads(int heads) {
 // array of [layer, head, ...]; an object with such an array under "heads"; the name of a JSON file
 // with such an array or object. Of an array, only the first `top` heads are taken. The result is
 // sorted by layer.
-// Errors: unreadable file, ill-formed list, a head the model lacks, an empty list.
+// Errors: an unreadable file, an ill-formed or empty list, a head that the model lacks.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
 // The list that comes with a model: the file PATH.heads.json, or else the GGUF metadata

@@ -1,6 +1,6 @@
-// The hidden states of a whole sequence, stored as f16 (2 bytes an element and 4 a row, plus spare
-// capacity of an eighth or 256 rows, whichever is more), and the cosine similarity of any two of
-// them.
+// The hidden states of a whole sequence, stored as f16, and the cosine similarity of any two of
+// them. A state takes 2 bytes an element plus 4 bytes. Spare capacity is an eighth or 256 rows,
+// whichever is more.
 #pragma once
 
 #include <cstdint>
@@ -49,14 +49,15 @@ class HiddenRows {
   // REQUIRES: row.size() == width. Values beyond f16's range are clamped.
   void Append(std::span<const float> row);
   void Truncate(int rows);
-  // Copies the first `rows` rows of `from`, in memory of just that size.
+  // Copies the first `rows` rows of `from` into memory without spare capacity.
   void CopyFrom(const HiddenRows& from, int rows);
   size_t bytes() const {
     return values_.capacity() * sizeof(uint16_t) + inverse_norms_.capacity() * sizeof(float);
   }
 
-  // The row of `places` most similar to row `to`: its index in `places` and the cosine; the first
-  // of equals. A row of zeros has cosine -1 with every other. REQUIRES: places not empty.
+  // The row of `places` most similar to row `to`: its index in `places` and the cosine. Among
+  // equals, the first is taken. A row of zeros has cosine -1 with every other. REQUIRES: places not
+  // empty.
   struct Match {
     int index;
     float cosine;

@@ -17,7 +17,7 @@ struct CopyRule {
   void Visit(OptionFields& fields);
 };
 
-// The state that both rankings share.
+// The state common to both rankings, PLD+(h) and PLD+(a).
 struct CopyState : DraftState {
   std::vector<Token> text;  // committed tokens
   Token root = kNoToken;
@@ -45,8 +45,8 @@ class SpanCopier : public Drafter {
   virtual void CopyRows(const CopyState& from, int length, CopyState& to) const = 0;
   // Bytes of the rows kept for the ranking.
   virtual size_t RowBytes(const CopyState& state) const = 0;
-  // The best of `places` (ascending, not empty; earlier positions of the root's token), the lowest
-  // of equals; -1 if none is good enough. Errors: out of memory.
+  // The best of `places`, or -1 if none is good enough; among equals, the lowest. `places`: earlier
+  // positions of the root's token, ascending, not empty. Errors: out of memory.
   virtual Result<int> Best(CopyState& state, std::span<const int> places) = 0;
 
  private:

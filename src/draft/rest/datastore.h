@@ -60,7 +60,7 @@ class Datastore {
 };
 
 // The datastore file for a corpus. `documents` are token ids below `vocab`. Errors: more tokens
-// than a suffix array of 31 bits can hold.
+// than a suffix array with 31-bit offsets can hold.
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary);
 
