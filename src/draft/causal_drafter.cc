@@ -74,9 +74,9 @@ size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
   return state.TextBytes() + state.cache->bytes_share();
 }
 
-// Decides which tokens the next draft leaves out at the beginning of the text. Reading may begin at
-// a later token; it begins again at an earlier one once much more of the text is worth reading.
-// Every draft decides anew, but rows are kept until one expands its root.
+// Decides how many tokens at the beginning of the text the next draft leaves out. Once much more of
+// the text is worth reading, reading starts over at an earlier token. Every draft decides anew, but
+// rows are kept until a draft expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
   constexpr int kMuchMore = 2;
   constexpr int kFewest = 16;  // fewer tokens of context say little about the draft's quality
@@ -130,7 +130,7 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
     Forget(StateOf(slot));
     ChooseBeginning(StateOf(slot), slot.builder);
   }
-  // Rows that a sequence's root may add to a pass; longer unread text is fed before.
+  // Rows that a sequence's root may add to a pass. Longer unread text is fed in passes before.
   const int fair = shape_.max_rows / static_cast<int>(batch.size());
   return DraftByLevels(
       batch, shape_.max_rows,

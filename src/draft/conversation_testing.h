@@ -58,9 +58,9 @@ class Conversation {
     return builder.Finish();
   }
 
-  // The target accepts the longest part of `tree` that begins `written`, whose last token is the
-  // new root. The rest is written in passes without drafts. `answers`: the target's choice after
-  // each node.
+  // The target accepts the longest path of `tree` that `written` begins with; the last token of
+  // `written` is the new root. The other tokens are written in passes without drafts. `answers`:
+  // the target's choice after each node.
   void Write(const CandidateTree& tree, std::span<const Token> written,
              std::span<const Token> answers = {}) {
     std::vector<Node> path{0};

@@ -12,7 +12,7 @@ namespace {
 constexpr int kVocabularyStep = 1024, kDeepestChain = 8, kJudgedDepth = 4;
 constexpr float kUsualAcceptance = 0.7f;
 
-// Probability that a guess at `depth` is right, given that those before it are.
+// Probability that a guess at `depth` is right, given that the guesses before it are.
 double AcceptanceAt(const std::vector<float>& acceptance, int depth) {
   if (acceptance.empty()) return kUsualAcceptance;
   return acceptance[std::min(static_cast<size_t>(depth - 1), acceptance.size() - 1)];
@@ -97,8 +97,8 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  // A level of a tree holds several guesses. One of them is right at least as often as usual, even
-  // if the first guess is right less often.
+  // A level of a tree holds several guesses. One of them is taken to be right at least as often as
+  // kUsualAcceptance, even if the first guess is right less often.
   std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
   for (int depth = 1; depth <= kJudgedDepth; ++depth) {
     float& rate = of_trees[static_cast<size_t>(depth - 1)];
@@ -150,7 +150,7 @@ Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64
     some.tokens.push_back(token);
   }
   if (some.picks()) return some;
-  if (rule.vocabulary == 0) return picked;  // these tokens were not requested: keep the draft's own
+  if (rule.vocabulary == 0) return picked;  // the user requested none of these: keep the draft's
   return Error{path + ": drafter " + rule.drafter + ": option vocabulary is " +
                std::to_string(rule.vocabulary) +
                ", expected all: the draft's head has none of the first " +

@@ -85,7 +85,7 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.skipped = std::min(state.skipped, length);
 }
 
-// The root's output is not copied: the row it belongs to is fed again by the next draft.
+// The output State::root is not copied: the next draft feeds its row again.
 Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft_state,
                                                          int length) const {
   const auto& from = static_cast<const State&>(draft_state);

@@ -56,7 +56,7 @@ class DraftSearch {
   // this target but cannot be used.
   Result<std::optional<FoundDraft>> Recognise(const std::string& path) const {
     const auto metadata = GgufFile::OpenMetadata(path);
-    if (!metadata.ok()) return std::optional<FoundDraft>();  // unreadable metadata name no target
+    if (!metadata.ok()) return std::optional<FoundDraft>();  // unreadable metadata names no target
     const auto architecture = metadata->String("general.architecture");
     if (architecture.ok() && *architecture == kDraftArchitecture) {
       return RecogniseDraft(*metadata, path);

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// Whether all logits are plausible; -infinity, which rules a token out, is.
+// Whether all logits are plausible. -infinity is, because it rules a token out.
 bool AreSound(std::span<const float> logits) {
   return std::ranges::all_of(
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
@@ -21,7 +21,8 @@ bool RanksByLogits(const DraftSlot& slot) {
   return !builder.wants_draws() && !builder.has_filter() && slot.sampling.pure_argmax();
 }
 
-// Attributes the prompt's share of an expansion's time, by rows, to reading.
+// Attributes a part of an expansion's time to reading: the share that the prompt's rows have among
+// all rows.
 void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
                  double seconds) {
   int rows = 0;
@@ -52,7 +53,7 @@ std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
   return recent;
 }
 
-// `logits` [vocab] is changed in place.
+// Offers continuations of `node` from `logits` [vocab], which are changed in place.
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
   if (!AreSound(logits)) return;
   TreeBuilder& builder = slot.builder;
@@ -87,7 +88,7 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
       for (auto begin = nodes.begin(); begin != nodes.end();) {
         const auto end = begin + std::min<ptrdiff_t>(most_rows, nodes.end() - begin);
         levels.push_back({s, {begin, end}, text, /*continued=*/begin != nodes.begin()});
-        text = {};  // the first piece reads it
+        text = {};  // the first piece reads the text
         begin = end;
       }
     }

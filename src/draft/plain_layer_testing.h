@@ -13,7 +13,7 @@ namespace foretoken {
 
 using Row = std::vector<double>;
 
-// matrix [rows, x.size()].
+// The product of `matrix` [rows, x.size()] with x.
 inline Row Times(const std::vector<float>& matrix, const Row& x) {
   Row y(matrix.size() / x.size(), 0.0);
   for (size_t r = 0; r < y.size(); ++r) {
@@ -41,13 +41,13 @@ inline Row Normed(Row x, const std::vector<float>& gain, double eps) {
   return x;
 }
 
-// silu(gate) * up.
+// The element-wise product of silu(gate) and `up`.
 inline Row Gated(Row gate, const Row& up) {
   for (size_t i = 0; i < gate.size(); ++i) gate[i] *= up[i] / (1 + std::exp(-gate[i]));
   return gate;
 }
 
-// Rotates the halves of every head.
+// Applies RoPE to every head, in half-split order (S-4).
 inline Row Rotated(Row x, int position, int head_dim, double base) {
   const int half = head_dim / 2;
   for (size_t head = 0; head < x.size(); head += static_cast<size_t>(head_dim)) {

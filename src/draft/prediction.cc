@@ -8,9 +8,10 @@
 namespace foretoken {
 namespace {
 
-// Confidence in each token of a run: while the answer has matched the prediction from its beginning
-// on, and after a match of kLongestMatch tokens or more (B-34). Both are higher than that of any
-// copy of the text, so acceptance tables keep separate rates for them.
+// Confidence in each token of a run: kFromTheBeginning while the answer has matched the prediction
+// from its beginning on, kWellMatched after a match of kLongestMatch tokens or more (B-34). Both
+// are higher than the confidence of any copy of the text, so acceptance tables keep separate rates
+// for them.
 constexpr float kFromTheBeginning = 0.96f, kWellMatched = 0.995f;
 
 }  // namespace

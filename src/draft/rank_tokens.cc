@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kParts = 10;  // of the cross-validation of coverage
 
-// All tokens, those with the highest counts first; ties by `behind`, then by id.
+// All tokens, those with the highest counts first. Ties are broken by `behind`, then by id.
 std::vector<Token> Ranked(std::span<const int64_t> counts, std::span<const int64_t> behind) {
   std::vector<Token> tokens(counts.size());
   std::iota(tokens.begin(), tokens.end(), 0);
@@ -27,7 +27,8 @@ void LookUp(std::span<const Token> ranked, std::span<const int64_t> counts,
   }
 }
 
-// The share of `found` in the first `step`, 2 * `step`, ... ranks, and last in all of them.
+// The shares of `found` in the first `step` ranks, in the first 2 * `step` ranks, and so on; the
+// last share is of all ranks.
 std::vector<float> Shares(std::span<const int64_t> found, int step) {
   const int64_t all = std::accumulate(found.begin(), found.end(), int64_t{0});
   std::vector<float> shares;

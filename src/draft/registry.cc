@@ -14,7 +14,7 @@ namespace foretoken {
 
 namespace {
 
-// Builds the drafter, with its required file from the option or from beside the target.
+// Builds the drafter. Its required file comes from the option or lies beside the target.
 Result<std::unique_ptr<Drafter>> Make(const DrafterEntry& entry, const DraftContext& context) {
   if (entry.needs.empty() || context.options.contains(entry.needs)) return entry.make(context);
   Json options = context.options;

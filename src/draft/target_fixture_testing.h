@@ -1,4 +1,4 @@
-// The fixture of drafters' tests: a small target of random weights with a tokenizer and a folder
+// The fixture for tests of drafters: a small target of random weights with a tokenizer and a folder
 // for files.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The fixture of trained drafters' tests: a target and a file for the draft.
+// The fixture for tests of trained drafters: a target and a file for the draft.
 #pragma once
 
 #include <string>

@@ -22,8 +22,9 @@ std::vector<float> VectorValues(WeightSource& source, Backend& backend, const st
 // [vocab] the most frequent follower of each token in `texts`; token 0 if it has none.
 std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts, int vocab);
 
-// [hidden, hidden], maps the embedding of x to the LM head's row of the most common follower of x:
-// a sum of outer products, nearly exact because embeddings are nearly orthogonal.
+// A matrix [hidden, hidden] that maps the embedding of x to the LM head's row of the most common
+// follower of x. It is a sum of outer products, nearly exact because embeddings are nearly
+// orthogonal.
 std::vector<float> FollowerMatrix(const TestTarget& target);
 
 // The tensors of a draft under construction.

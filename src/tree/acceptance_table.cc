@@ -10,15 +10,16 @@
 namespace foretoken {
 namespace {
 
-// Forgetting factors. They amount to the last 33 observations within a text and 500 over all texts.
+// Forgetting factors. They amount to averages over the last 33 observations within a text and 500
+// over all texts.
 constexpr float kMemory = 0.97f, kLongMemory = 0.998f;
 constexpr double kPriorWeight = 4;
-// Rates of the best guess and of those after it, before anything is observed.
+// Rates of the best guess, the second best, and so on, before anything is observed.
 constexpr double kPriorByRank[] = {0.6, 0.1, 0.05, 0.03};
 // Weight of other texts' rates when a text begins, in observations.
 constexpr float kKnown = 16;
 
-// 1, 2, 3, 4, 5 and 6, 7 to 9, more.
+// The class of a depth: 1, 2, 3, 4, 5 and 6, 7 to 9, more.
 int DepthClass(int depth) {
   constexpr int kLast[] = {1, 2, 3, 4, 6, 9};
   static_assert(std::size(kLast) + 1 == DrafterRates::kDepths);
@@ -152,7 +153,8 @@ double AcceptanceTable::NextProbability(int part, int depth, int rank) const {
   return own.rates.best[mood][at].Given(anywhere, kPriorWeight);
 }
 
-// Of several parts, the first decides: parts that copy, whose moods persist, propose first.
+// The mood (class of the last cycle) of the first of several parts decides, because parts that copy
+// propose first and their moods persist.
 int AcceptanceTable::MoodOf(uint32_t proposers) const {
   const auto first = static_cast<size_t>(std::countr_zero(proposers));
   return first < parts_.size() ? parts_[first].mood : 0;

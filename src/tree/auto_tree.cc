@@ -1,7 +1,7 @@
 // The tree policy that maximises expected tokens per second. A node is kept, and a level is
-// drafted, while the tokens it is expected to add are worth its time, by measured costs and by the
-// acceptance observed so far. It is PCT with measured costs, those of verification included, and
-// with the draft's confidence calibrated. If no gain is expected, nothing is drafted.
+// drafted, while the tokens it is expected to add are worth its time. Costs are measured;
+// acceptance is what was observed so far. The policy is PCT with measured costs, verification
+// included, and with the draft's confidence calibrated. If no gain is expected, nothing is drafted.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +11,8 @@
 namespace foretoken {
 namespace {
 
-// Costs assumed until something is measured, in target passes: those of a CPU and a small drafter.
+// Costs assumed until something is measured, in target passes: typical ones of a CPU and a small
+// drafter.
 class Assumed final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 1 + 0.05 * (nodes - 1); }
@@ -32,7 +33,7 @@ const TreeEconomy& EconomyOf(const TreeContext& context) {
   return context.economy != nullptr ? *context.economy : assumed;
 }
 
-// The best tree of what was offered.
+// The best tree of the offered nodes.
 struct Plan {
   std::vector<Node> kept;           // likeliest first, without the root
   std::vector<double> probability;  // [tree.size()] that the target accepts the node
@@ -90,8 +91,8 @@ double DraftingSeconds(const TreeContext& context, const TreeEconomy& economy) {
 // The nodes that may be scored, likeliest first.
 struct Ranking {
   std::vector<Node> nodes;          // without the root
-  std::vector<double> seconds;      // [nodes] of a pass over this node, those before it and the
-                                    // root
+  std::vector<double> seconds;      // [nodes] of a pass over the root and all nodes up to this
+                                    // one
   std::vector<double> probability;  // [tree.size()] that the target accepts the node
 };
 
@@ -147,8 +148,8 @@ class AutoTree final : public TreePolicy {
     return EconomyOf(context).TokensWorthReading(context.part(), unread);
   }
 
-  // Bounds nodes by this cycle's stake. Probes are scored whatever they cost, so they are bounded
-  // by the cost of a pass that a good guess would repay.
+  // Bounds nodes by this cycle's stake. Probes are scored whatever they cost, so their number is
+  // bounded by the most expensive pass that a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {
     constexpr double kDearest = 2.5;  // in passes without drafting
     const TreeEconomy& economy = EconomyOf(context);
@@ -169,7 +170,7 @@ class AutoTree final : public TreePolicy {
 
   // A node is expanded if its best children are expected to gain more than their rows in the pass
   // cost; the level is drafted if these gains together exceed its drafting cost. If another part
-  // has already offered children, a further child can be right only where they are wrong.
+  // has already offered children, a further child can be right only if they are wrong.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {
     const TreeEconomy& economy = EconomyOf(context);

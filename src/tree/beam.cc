@@ -22,7 +22,7 @@ class BeamSearch final : public TreePolicy {
   }
 
   // The final beams are the deepest nodes and, at equal depth, the likeliest. Remaining places go
-  // to beams that ended early, as runs of different lengths do.
+  // to beams that ended early, which happens if runs of different lengths are offered.
   std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
     const std::vector<bool> candidate = Candidates(tree);
     std::vector<Node> order;

@@ -15,7 +15,8 @@ using Bins = std::vector<int>;
 
 class Cape final : public TreePolicy {
  public:
-  // widths: candidates per step, the chain's own included, by decile of its probability.
+  // `widths`: candidates per step, by decile of the best candidate's probability; the chain's own
+  // token counts as one.
   Cape(int gamma, Bins widths) : gamma_(gamma), widths_(std::move(widths)) {}
 
   int Width() const override { return *std::max_element(widths_.begin(), widths_.end()); }
@@ -44,8 +45,8 @@ class Cape final : public TreePolicy {
   }
 
  private:
-  // floor(10 p). The tolerance keeps a probability at a decile's edge in its bin: exp(log p) may be
-  // slightly below p.
+  // The bin floor(10 p) of the probability p. The tolerance keeps a p at a decile's edge in its
+  // bin, because exp(log p) may be slightly below p.
   static size_t Bin(float log_q) {
     return static_cast<size_t>(std::min(10 * std::exp(log_q) + 1e-5f, 10.0f));
   }
@@ -54,7 +55,7 @@ class Cape final : public TreePolicy {
   Bins widths_;  // [kBins]
 };
 
-// Reads "8/8/8/6/...", ten or eleven whole numbers.
+// Reads ten or eleven whole numbers, written "8/8/8/6/...".
 Bins ReadBins(OptionFields& options, const Bins& fallback) {
   constexpr std::string_view kExpected = "10 or 11 widths from 0 to 64 with slashes between them";
   std::string text;
@@ -87,7 +88,7 @@ Result<std::unique_ptr<TreePolicy>> NewCape(OptionFields& options) {
   options.Choice(
       "count", additional, {{"total", false}, {"additional", true}},
       "additional: the bins do not count the best one, by default 7/7/7/5/5/5/3/3/1/1/1");
-  // The paper's 7, 5, 3 and 1 runners-up.
+  // By default, the paper's 7, 5, 3 and 1 runners-up.
   Bins bins = ReadBins(options, additional ? Bins{7, 7, 7, 5, 5, 5, 3, 3, 1, 1, 1}
                                            : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
   options.Int("fixed", fixed, -1, 63, "runners-up of every step; below 0: by the bins");

@@ -27,7 +27,7 @@ class Eagle2 final : public TreePolicy {
 
  private:
   int total_;  // nodes kept, root included (H-6)
-  int depth_;  // levels expanded below the root's own; nodes reach one level deeper (H-5)
+  int depth_;  // levels expanded after the root; nodes reach one level deeper (H-5)
   int top_k_;
 };
 

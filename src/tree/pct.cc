@@ -10,15 +10,16 @@
 namespace foretoken {
 namespace {
 
-// s_d / s_t of the paper's 7B model, assumed until something is measured.
+// The paper's s_d / s_t (seconds of a drafting step per second of a target pass) for 7B, assumed
+// until something is measured.
 constexpr float kPaperRatio = 1.1f / 29.8f;
 
 struct PctRule {
   int width = 5, max_depth = 10;
-  std::optional<float> expand;  // s_d / s_t; nothing: as measured
+  std::optional<float> expand;  // s_d / s_t; nothing: the measured ratio
   float leaf = 0.01f;
   bool own_confidence = false;  // ablation: expand by the node's own probability, not the path's
-  bool author = false;          // as the authors' code does (E-3, E-4, E-5)
+  bool author = false;          // like the authors' code (E-3, E-4, E-5)
 };
 
 class Pct final : public TreePolicy {
@@ -74,8 +75,8 @@ class Pct final : public TreePolicy {
     for (Node n = 1; n < tree.size(); ++n) wanted[n] = wanted[n] && tree.score(n) >= log_leaf;
   }
 
-  // Prunes as the authors' code does: its last round adds only the best child of each node. At the
-  // greatest depth, the nodes that would be expanded further are lost instead.
+  // Prunes like the authors' code: the last round adds only the best child of each node. At the
+  // greatest depth, however, nodes that would be expanded further are lost.
   void KeepAsAuthors(const CandidateTree& tree, float log_threshold,
                      std::vector<bool>& wanted) const {
     const int last = tree.max_depth();

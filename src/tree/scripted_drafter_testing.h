@@ -1,4 +1,4 @@
-// A drafter whose guesses a test writes down, for tests of policies.
+// A drafter that makes the guesses a test writes down, for tests of policies.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -38,8 +38,8 @@ inline std::vector<std::string> Paths(const CandidateTree& tree) {
   return paths;
 }
 
-// Offers continuations to `builder` as a drafter does, until the frontier is empty. Returns the
-// paths of the frontiers, level by level.
+// Offers continuations to `builder` like a drafter, until the frontier is empty. Returns the paths
+// of the frontiers, level by level.
 inline std::vector<std::vector<std::string>> Converse(TreeBuilder& builder,
                                                       const Beliefs& beliefs) {
   std::vector<std::vector<std::string>> asked;

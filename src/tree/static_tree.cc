@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Numbers of children of the nodes of the level above, in order: the notation of the papers. The
+// The number of children of each node of the level above, in order: the notation of the papers. The
 // children of a node have the ranks 0, 1, ...
 using Level = std::vector<int>;
 

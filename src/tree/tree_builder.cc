@@ -58,8 +58,8 @@ void TreeBuilder::OfferDrawn(Node node, std::vector<float> q, int count) {
   Offer(node, offers);
 }
 
-// Chosen offers are as valid as drawn ones, and the draws of a node come from a single
-// distribution.
+// Offers the likeliest tokens after a node that already has draws. A node's draws must come from a
+// single distribution, and chosen offers are as valid as drawn ones.
 void TreeBuilder::OfferLikeliest(Node node, std::span<const float> q, int count) {
   std::vector<Token> order(q.size());
   std::iota(order.begin(), order.end(), 0);
@@ -123,7 +123,7 @@ void TreeBuilder::SetPartSeconds(double seconds) {
   part_seconds_.back() = seconds;
 }
 
-// The context with the nodes of probes taken off the limit.
+// The context, with max_nodes reduced by the number of probes.
 TreeContext TreeBuilder::WithoutProbes() const {
   TreeContext left = context_;
   left.limits.max_nodes -= probes_;

@@ -18,7 +18,7 @@ class FullTree final : public TreePolicy {
     return nodes;
   }
 
-  // A level of more than max_nodes could not be scored whole; then only its best nodes are
+  // A level of more than max_nodes nodes could not be scored whole, so only its best nodes are
   // expanded.
   std::vector<Node> Expand(const CandidateTree& tree, std::span<const Node> fresh,
                            const TreeContext& context) const override {

@@ -1,5 +1,5 @@
-// Verifiers that choose and compare: the text is the one that the target alone writes from the
-// seed.
+// Verifiers that choose and compare: for one seed, the text is the one that the target writes
+// without drafts.
 #include "base/option_reader.h"
 #include "verify/node_reader.h"
 
@@ -25,8 +25,8 @@ class ExactVerifier : public Verifier {
   NodeReader reader_;
 };
 
-// Sample-match as in REST and Medusa (V-8): exact for the distribution that top-p leaves. Top-p is
-// on by default, as it is there.
+// Sample-match of REST and Medusa (V-8): exact for the distribution that top-p leaves. Like in
+// those papers, top-p is on by default.
 class NucleusVerifier final : public ExactVerifier {
  public:
   NucleusVerifier(Backend& backend, float top_p) : ExactVerifier(backend), top_p_(top_p) {}

@@ -1,4 +1,4 @@
-// A filter whose rule is given by a test.
+// A filter with a rule that a test gives.
 #pragma once
 
 #include <functional>

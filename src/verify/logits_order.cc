@@ -42,11 +42,12 @@ Status OutOfRange(std::string_view option, float value, const std::string& expec
 }
 
 Status CheckRange(std::string_view option, float value, float low, float high) {
-  if (value >= low && value <= high) return {};  // false for NaN, too
+  if (value >= low && value <= high) return {};  // false for NaN too
   return OutOfRange(option, value, Short(low) + " to " + Short(high));
 }
 
-// The mass that a set of tokens must reach. An empty set would have no distribution.
+// Checks the probability mass that a set of tokens must reach. At 0 the set would be empty and have
+// no distribution.
 Status CheckMass(std::string_view option, float value) {
   if (value >= 1e-8f && value <= 1) return {};
   return OutOfRange(option, value, "1e-08 to 1 (off)");

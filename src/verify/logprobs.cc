@@ -15,8 +15,8 @@ float Below(float logit, float top) {
   return logit == top ? 0.0f : kNever;
 }
 
-// `vocab` tokens that are all ruled out. Softmax has no limit there, and sampling gives equal
-// shares.
+// The result if all `vocab` tokens are ruled out. Softmax has no limit there, so shares are equal,
+// like in sampling.
 TokenLogprobs EqualShares(size_t vocab, int count) {
   const auto share = static_cast<float>(-std::log(static_cast<double>(vocab)));
   TokenLogprobs result{share, {}};

@@ -16,7 +16,7 @@ namespace foretoken {
 namespace {
 
 struct Rule {
-  bool weighs_draws;  // otherwise every candidate counts as chosen
+  bool weighs_draws;  // if not, every candidate counts as chosen
   size_t per_node;    // most proposals judged after a node
 };
 
@@ -47,9 +47,9 @@ class RejectionVerifier final : public Verifier {
   }
 
   // The token after `n`; kNoToken if the reader has no distribution. Draws that the filter forbids
-  // have no mass in the target's distribution, so none is accepted, and the token follows the
-  // masked distribution whatever the draft drew from. Every position is decided once, with its own
-  // uniform random numbers.
+  // have no mass in the target's distribution, so they are never accepted. The token therefore
+  // follows the masked distribution, whatever distribution the draft drew from. Every position is
+  // decided once, with its own uniform random numbers.
   Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;
     const auto position = static_cast<uint64_t>(NodeReader::After(s, n));

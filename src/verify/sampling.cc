@@ -25,21 +25,21 @@ bool IsGreedyStep(LogitsStep step) {
          step == LogitsStep::kFrequencyPresence;
 }
 
-Token ArgMax(std::span<const float> logits) {  // the lowest id of equals
+Token ArgMax(std::span<const float> logits) {  // among equals, the lowest id
   return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 // Bound on the rounding error of a sum of logit and noise near `score`.
 double Rounding(float score) { return 1e-6 * (std::abs(score) + 64); }
 
-// Mean of e^noise for noise below `lift` (GumbelNoise::MayReach is false). With E exponential, it
-// is the mean of 1/E below a bound, e^x E1(x) at x = 1/bound; the approximation is within a tenth
-// from kLeastLift on.
+// Mean of e^noise for noise below `lift` (GumbelNoise::MayReach is false). Because e^noise is 1/E
+// for an exponential E, it is the mean of 1/E below a bound: e^x E1(x) at x = 1/bound, where E1 is
+// the exponential integral. The approximation is within a tenth from kLeastLift on.
 constexpr double kLeastLift = 1;
 double UsualBelow(double lift) { return lift - 0.9 + 0.6 / lift; }
 
-// Replaces infinite logits as sampling.h states, so that the highest is finite. Shifts logits that
-// are too large for noise to be added to them. NaN becomes -infinity.
+// Replaces infinite logits by the limits that sampling.h states, so that the highest is finite.
+// Shifts logits that are so large that added noise would be rounded away. NaN becomes -infinity.
 void MakeFinite(std::span<float> logits) {
   constexpr float kLarge = 65536;
   int32_t nan = 0, large = 0, usual = 0;
@@ -60,7 +60,7 @@ void MakeFinite(std::span<float> logits) {
   }
 }
 
-// Sorts ever longer prefixes until `enough(prefix)` returns how many items of it to keep:
+// Sorts ever longer prefixes until `enough(prefix)` returns how many of its items to keep:
 // nucleus-like sets are short compared with a vocabulary.
 template <typename Item, typename Before, typename Enough>
 size_t SortUntil(std::vector<Item>& items, const Before& before, const Enough& enough) {
@@ -91,8 +91,8 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
   FT_CHECK(!logits.empty());
   Process(logits, history, filter);
   if (params_.greedy()) return ArgMax(logits);
-  // The argmax of logits plus noise. Noise is not computed for tokens that it cannot lift high
-  // enough.
+  // Takes the argmax of logits plus noise. Noise is not computed for tokens that it cannot lift
+  // above the best so far.
   const GumbelNoise noise(params_.seed, position);
   Token chosen = 0;
   float best = kRuledOut;
@@ -115,7 +115,7 @@ std::vector<RankedToken> Sampler::Rank(std::span<float> logits, std::span<const 
   Process(logits, history, nullptr);
   const GumbelNoise noise(params_.seed, position);
   const float top = logits[static_cast<size_t>(ArgMax(logits))];
-  std::vector<RankedToken> best;  // log_share holds the score until the end; highest first
+  std::vector<RankedToken> best;  // highest first; log_share holds the score until the end
   best.reserve(static_cast<size_t>(count) + 1);
   double sum = 0;  // of e^(score - top)
   for (size_t i = 0; i < logits.size(); ++i) {

@@ -11,7 +11,7 @@
 namespace foretoken {
 
 double TypicalThreshold(std::span<const float> p, const TypicalRule& rule) {
-  double entropy = 0;  // the authors add the offset inside the logarithm, too
+  double entropy = 0;  // like the authors' code, adds the offset inside the log
   for (float x : p) entropy -= x * std::log(x + 1e-5);
   return std::min<double>(rule.eps, rule.delta * std::exp(-entropy));
 }
@@ -33,8 +33,8 @@ class TypicalVerifier final : public Verifier {
   }
 
  private:
-  // Accepts the path to the deepest acceptable node; of equally deep ones the likeliest path, then
-  // the first. Continues with the likeliest token.
+  // Accepts the path to the deepest acceptable node. Among equally deep nodes, the likeliest path
+  // wins, then the first. The bonus is the likeliest token.
   Acceptance Longest(const Scoring& s) {
     const CandidateTree& tree = s.tree;
     log_p_.assign(static_cast<size_t>(tree.size()), kNotReached);

@@ -20,7 +20,7 @@ class Judge {
 
   const Verifier& verifier() const { return *verifier_; }
 
-  // `rows`: the logits after each node; the last of `history` is the tree's root.
+  // `rows`: the logits after each node. The last token of `history` is the tree's root.
   Acceptance Verify(const CandidateTree& tree, const std::vector<std::vector<float>>& rows,
                     const std::vector<Token>& history, const SamplingParams& asked,
                     const LogitFilter* filter = nullptr, int logprobs = -1) {

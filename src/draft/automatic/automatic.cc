@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// The drafters for the files among `options`. If several drafters take an option, the file itself
-// tells which one it is for, and the option is renamed to that drafter's.
+// The drafters for the files among `options`. If several drafters take an option, the file's method
+// decides between them, and the option is renamed to that of the chosen drafter.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;
   for (const DrafterEntry& entry : AllDrafters()) {
@@ -72,7 +72,8 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
 
 }  // namespace
 
-// It has no options of its own; those of the drafters that it joins are prefixed with their names.
+// `auto` has no options of its own; options of the drafters that it joins are prefixed with their
+// names.
 OptionTable DescribeAutomatic() { return {}; }
 
 Result<std::unique_ptr<Drafter>> NewAutomatic(const DraftContext& context) {

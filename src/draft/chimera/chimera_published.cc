@@ -1,5 +1,5 @@
-// Chimera as published: separate files for the n-gram encoder, the layer and the heads. Their
-// tensor names tell them apart.
+// Chimera as published: separate files for the n-gram encoder, the layer and the heads. The tensor
+// names tell the files apart.
 #include <algorithm>
 
 #include "draft/chimera/chimera_spec.h"

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// Adds `block` [rows, cols] to the last columns of `name` [rows, wide].
+// Adds `block` [rows, cols] to the last columns of `matrix` [rows, wide].
 void AddToLastColumns(const std::vector<float>& block, size_t cols, size_t wide,
                       std::vector<float>& matrix) {
   for (size_t i = 0; i < block.size(); ++i) {

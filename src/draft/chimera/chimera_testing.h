@@ -1,4 +1,5 @@
-// Drafts of random weights for tests, and the engine's results for given features and tokens.
+// Chimera drafts of random weights for tests, and the engine's results for given features and
+// tokens.
 #pragma once
 
 #include <span>
@@ -18,10 +19,10 @@ struct ChimeraShape {
 DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed);
 DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape);
 
-// The engine's logits for a text x_0 ... x_t (the root last), its features (those of x_0 ...
-// x_{t-1}: [t, hidden], the target's final-norm states) and a chain of drafted tokens: the logits
-// [vocab] of head k after k drafted tokens, for as many heads as that allows. REQUIRES: t >= 1; all
-// rows, two a token, fit target.max_rows().
+// The engine's logits [vocab] of head k after k drafted tokens, for as many heads as there are
+// drafted tokens for. `tokens`: the text x_0 ... x_t, the root last. `features`: [t, hidden], the
+// target's final-norm states of x_0 ... x_{t-1}. `drafted`: a chain below the root. REQUIRES: t >=
+// 1; all rows, two a token, fit target.max_rows().
 Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, Model& target,
                                                      std::span<const Token> tokens,
                                                      std::span<const float> features,

@@ -24,8 +24,8 @@ Status Eagle::Propose(std::span<const DraftSlot> batch) {
   });
 }
 
-// Gathers the outputs of each sequence's last pair, from which the root's continuations are
-// predicted. They need no further pass.
+// Gathers the output of each sequence's last pair, which predicts the root's continuations without
+// a further pass.
 Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   FT_ASSIGN_OR_RETURN(const Tensor roots, net_->Features(static_cast<int>(levels.size())));
   for (size_t l = 0; l < levels.size(); ++l) {
@@ -35,7 +35,7 @@ Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const Dr
   return roots;
 }
 
-// Feeds the levels' nodes, each with the output that its token was predicted from as its feature.
+// Feeds the levels' nodes. A node's feature is the output that its token was predicted from.
 Result<Tensor> Eagle::OutputsOf(std::span<const DraftSlot> batch,
                                 std::span<const DraftLevel> levels) {
   int rows = 0;

@@ -1,5 +1,5 @@
-// EAGLE and HASS as vLLM, SGLang and EAGLE's own code load them. All three read the target's last
-// hidden state after its final norm, as the draft here does.
+// EAGLE and HASS as vLLM, SGLang and EAGLE's own code load them. Like the draft here, all three
+// read the target's last hidden state after its final norm.
 #include <algorithm>
 #include <array>
 

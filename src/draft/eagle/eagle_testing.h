@@ -1,5 +1,5 @@
-// Drafts of random weights for tests, and the engine's draft steps on given tokens and features,
-// for comparing training with inference.
+// EAGLE drafts of random weights for tests, and the engine's draft steps on given tokens and
+// features, for comparing training with inference.
 #pragma once
 
 #include <span>
@@ -23,13 +23,13 @@ struct EagleTrace {
 };
 
 // The engine's results for a text, its features and a chain of drafted tokens. Row i is the output
-// of pair i (true feature i, token i + 1); after the pairs, each drafted token is fed with the
-// output before it as its feature, one draft step after another. tokens: x_0 ... x_t, the root
-// last; features: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}; drafted: tokens
-// below the root, each the child of the one before. REQUIRES: t >= 1; all rows fit net.max_rows().
+// of pair i (true feature i, token i + 1); after the pairs, drafted tokens are fed one draft step
+// after another, each with the output before it as its feature. `tokens`: x_0 ... x_t, the root
+// last. `features`: [t, hidden], the target's final-norm states of x_0 ... x_{t-1}. `drafted`: a
+// chain below the root. REQUIRES: t >= 1; all rows fit net.max_rows().
 EagleTrace TraceEagle(EagleModule& net, std::span<const Token> tokens,
                       std::span<const float> features, std::span<const Token> drafted);
-// The same for the draft in a file.
+// TraceEagle for the draft in the file `draft`.
 Result<EagleTrace> TraceEagle(const std::string& draft, Model& target,
                               std::span<const Token> tokens, std::span<const float> features,
                               std::span<const Token> drafted);

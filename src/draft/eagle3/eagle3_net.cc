@@ -24,8 +24,8 @@ Status CheckSizes(const ModelConfig& config, const ModelConfig& target, const st
   return WrongKey(path, kLayersKey, config.layers, "1");
 }
 
-// The hidden states that the file names, negative ones counted from the end; if it names none, the
-// method's default.
+// The hidden states that the file names, or the method's defaults if it names none. Negative
+// indices count from the end.
 Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
   std::vector<int> taps = file.info().taps;
   const bool named = !taps.empty();

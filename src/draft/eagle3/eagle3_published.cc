@@ -10,9 +10,10 @@ namespace {
 
 constexpr const char* kVocabField = Eagle3Spec::kVocabField;
 
-// The hidden states that an EAGLE-3 draft reads; empty if config.json names none and the number of
-// the target's layers decides. vLLM, which reads config.json itself, counts the layer that a state
-// is the input of; SGLang, which reads "eagle_config", the layer that it is the output of.
+// The hidden states that an EAGLE-3 draft reads. Empty if config.json names none; then the number
+// of the target's layers decides. At the top level of config.json, which vLLM reads, a state has
+// the number of the layer that it is the input of. In "eagle_config", which SGLang reads, it has
+// the number of the layer that it is the output of.
 std::vector<int> PublishedTaps(const Json& json, JsonFields& fields) {
   constexpr const char* kKey = Eagle3Spec::kTapsField;
   const Json* nested = fields.Find(Eagle3Spec::kNestedConfig);

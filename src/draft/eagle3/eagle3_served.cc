@@ -14,8 +14,8 @@ constexpr ServedForm kEagle3Forms[] = {{"eagle", "LlamaForCausalLMEagle3", true}
                                        {"vllm", "LlamaForCausalLMEagle3", false},
                                        {"sglang", "LlamaForCausalLMEagle3", false}};
 
-// vLLM counts the layers that hidden states are inputs of, SGLang those that they are outputs of;
-// EAGLE's code supports only the states of Eagle3Spec::Taps.
+// vLLM numbers a hidden state by the layer that it is the input of, SGLang by the layer that it is
+// the output of. EAGLE's code supports only the states of Eagle3Spec::Taps.
 Status AdaptEagle3(const ServedForm& form, const DraftInfo& info, const std::string& path,
                    Json& config, std::vector<ServedTensor>& /*tensors*/) {
   config[Eagle3Spec::kVocabField] = info.blocks.vocab;

@@ -8,10 +8,10 @@
 namespace foretoken {
 namespace {
 
-// Whether the draft knows a token of the target.
+// Whether the draft's vocabulary has a token of the target.
 bool IsKnown(Token token) { return token % 5 != 3; }
 
-// The same target with every text split into its tokens at even and at odd positions, so that
+// A copy of `target` with every text split into its tokens at even and at odd positions, so that
 // followers are two steps apart.
 TestTarget EveryOther(const TestTarget& target) {
   TestTarget other = target;
@@ -42,7 +42,7 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
   const std::vector<Token> tokens = Eagle3Vocabulary(c.vocab);
   const Eagle3Spec spec{hidden, c.vocab, std::ssize(tokens)};
   DraftBuilder draft(seed);
-  // The first tap is the embedding of the token before the one that is fed.
+  // The first tap is the embedding of the token before the fed one.
   draft.AddRandom(spec.Projection(), 0.02f);
   const std::vector<float> follower = FollowerMatrix(EveryOther(target));
   std::vector<float>& fc = draft.values(spec.Projection().name);

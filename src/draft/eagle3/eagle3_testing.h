@@ -10,13 +10,13 @@
 
 namespace foretoken {
 
-// The target's tokens that such a draft knows, ascending.
+// The target's tokens in the draft's vocabulary, ascending.
 std::vector<Token> Eagle3Vocabulary(int target_vocab);
 
 // The weights of a draft for `target` that predicts the most common token two steps after another,
 // disturbed by random weights; deeper guesses mean little. The embedding is the target's.
 DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed);
-// The metadata of its file. The taps also fit targets of two layers.
+// The metadata of that draft's file. The taps also fit targets of two layers.
 DraftInfo Eagle3Info(const TestTarget& target);
 
 // Like TraceEagle, but with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states

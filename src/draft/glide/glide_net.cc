@@ -109,7 +109,7 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
                                                 std::move(kv_layers), std::move(head), target));
 }
 
-// Bytes of layers that take `layers` bytes and of their cross-attention.
+// Bytes of the layers, which take `layers` bytes, together with their cross-attention.
 size_t GlideNet::BodyBytes(const Weights& weights, size_t layers) {
   for (const CrossWeights& cross : weights.cross) layers += cross.q->bytes() + cross.o->bytes();
   return layers;

@@ -1,5 +1,5 @@
-// Drafts of random weights for tests, and the engine's draft steps on given tokens, for comparing
-// training with inference.
+// GLIDE drafts of random weights for tests, and the engine's draft steps on given tokens, for
+// comparing training with inference.
 #pragma once
 
 #include <span>
@@ -15,7 +15,8 @@ namespace foretoken {
 // key/value heads as query heads. Without `looks` it is a Vanilla Drafter.
 DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks);
 
-// Weights for it that predict the most common follower, disturbed by random attention.
+// Weights for the draft of `info` that predict the most common follower, disturbed by random
+// attention.
 DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64_t seed);
 
 // What a trace reads of the target.
@@ -25,9 +26,9 @@ struct GlideTraceOptions {
 };
 
 // The logits of draft steps in f32, [1 + drafted, vocab]: after the root and after each drafted
-// token, as the engine computes them once the target has scored the text before the root. tokens:
-// x_0 ... x_t, the root last; drafted: tokens below it, each the child of the one before. REQUIRES:
-// t >= 1; all rows fit target.max_rows().
+// token. The engine computes them once the target has scored the text before the root. `tokens`:
+// x_0 ... x_t, the root last. `drafted`: a chain below the root. REQUIRES: t >= 1; all rows fit
+// target.max_rows().
 Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
                                       std::span<const Token> tokens, std::span<const Token> drafted,
                                       const GlideTraceOptions& options = {});

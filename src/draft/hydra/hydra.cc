@@ -1,5 +1,5 @@
-// Hydra++: as in Medusa, each head predicts one token further ahead; but a head also reads the
-// guesses before its own and a state of the whole text.
+// Hydra++: each head predicts one token further ahead, like in Medusa, but also reads the guesses
+// before its own and a state of the whole text.
 #include "draft/hydra/hydra_net.h"
 #include "draft/hydra/hydra_spec.h"
 #include "draft/levels.h"
@@ -26,7 +26,7 @@ class Hydra final : public FeatureDrafter {
   }
 
  private:
-  // Continues those of the levels' nodes that are at the depth of `head`.
+  // Offers continuations of the levels' nodes at depth `head`.
   Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels, int head) {
     std::vector<LogitsPlace> rows;
     for (const DraftLevel& level : levels) {

@@ -1,4 +1,4 @@
-// Heads of random weights for tests, and the engine's results for given features and tokens.
+// Hydra heads of random weights for tests, and the engine's results for given features and tokens.
 #pragma once
 
 #include <span>
@@ -19,9 +19,9 @@ struct HydraTrace {
   std::vector<float> state;                // [hidden] after the last feature
   std::vector<std::vector<float>> logits;  // [vocab] of head k after path[0] ... path[k]
 };
-// The engine's results for the draft in a file, a text's features ([t, hidden], the target's
-// final-norm states) and a path: the root, then drafted tokens. REQUIRES: t >= 1; all rows fit
-// target.max_rows().
+// The engine's results for the draft in the file `draft`. `features`: [t, hidden], the target's
+// final-norm states of a text. `path`: the root, then drafted tokens. REQUIRES: t >= 1; all rows
+// fit target.max_rows().
 Result<HydraTrace> TraceHydra(const std::string& draft, Model& target,
                               std::span<const float> features, std::span<const Token> path);
 

@@ -125,8 +125,8 @@ class Joined final : public Drafter {
   }
 
   std::vector<std::unique_ptr<Drafter>> parts_;
-  std::vector<bool> times_itself_;   // [parts_] true for joined drafters, which time their own
-  std::vector<DraftPart> speakers_;  // of all parts; cached: Drafter::Parts may hash weights
+  std::vector<bool> times_itself_;   // [parts_] true for joined drafters, which time their parts
+  std::vector<DraftPart> speakers_;  // all parts; cached because Drafter::Parts may hash weights
 };
 
 // The part that an option belongs to, and the option's name within it.

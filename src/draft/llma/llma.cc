@@ -83,7 +83,8 @@ class ReferenceCopier final : public TextDrafter {
 
  private:
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
-    // The only run besides the predicted one, to which it yields after a match of three tokens.
+    // The confidence of the only run besides the predicted one. After a match of three tokens, the
+    // predicted run has more.
     constexpr float kConfidence = -0.5f;
     const auto found = FollowingInReferences(references_, text, rule_);
     builder.OfferRun(0, found, kConfidence, PositionIn(text, found));

@@ -78,7 +78,7 @@ class Lookahead final : public Drafter {
     Forget(state);
   }
 
-  // A fork starts without window and pool, as every prompt does.
+  // Like every prompt, a fork starts without window and pool.
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
     auto fork = std::make_unique<State>(rule_.guesses);
     fork->CopyText(static_cast<const State&>(state), length);
@@ -98,8 +98,8 @@ class Lookahead final : public Drafter {
     state.learned = 0;
   }
 
-  // A pseudo-random token of the prompt, chosen by the lengths of text and prompt and by `draw`
-  // only.
+  // A pseudo-random token of the prompt. The choice depends only on the lengths of text and prompt
+  // and on `draw`.
   static Token FromPrompt(const State& state, size_t draw) {
     const uint64_t noise = Mix(Mix(state.text.size()) ^ draw);
     return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];

@@ -5,7 +5,8 @@
 namespace foretoken {
 namespace {
 
-// Calls place(parent, token) -> Node for every cell, row by row, and returns the last row's nodes.
+// Calls place(parent, token), which returns a Node, for every cell, row by row. Returns the last
+// row's nodes.
 template <typename Place>
 std::vector<Node> PlaceCells(std::span<const std::vector<Token>> cells, const Place& place) {
   std::vector<Node> row{0};

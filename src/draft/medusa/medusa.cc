@@ -54,7 +54,7 @@ class Medusa final : public Drafter {
     static_cast<State&>(state).Truncate(length);
   }
 
-  // The feature is not copied: the Observe that follows a fork brings that of the last token.
+  // The feature is not copied: the Observe that follows a fork brings the last token's feature.
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
     auto fork = std::make_unique<State>();
     fork->CopyText(static_cast<const State&>(state), length);

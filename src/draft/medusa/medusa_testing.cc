@@ -7,8 +7,8 @@
 namespace foretoken {
 namespace {
 
-// [vocab, hidden]: row z is the sum of the LM head's rows of all tokens whose follower `ahead`
-// steps later is z, so that z is as likely as the likeliest of them.
+// A matrix [vocab, hidden]. Row z is the sum of the LM head's rows of all tokens that z follows
+// `ahead` steps later, so z is as likely as the likeliest of these tokens.
 std::vector<float> FollowerHead(const TestTarget& target, const std::vector<Token>& followers,
                                 int ahead) {
   const ModelConfig& c = target.config;

@@ -1,4 +1,4 @@
-// Heads of random weights for tests, and the engine's results for given features.
+// Medusa heads of random weights for tests, and the engine's results for given features.
 #pragma once
 
 #include <span>

@@ -38,7 +38,7 @@ Result<AttentionHead> ReadHead(const Json& entry, int layers, int heads) {
   return AttentionHead{static_cast<int>(layer), static_cast<int>(head)};
 }
 
-// "layer:3": every head of that layer.
+// Reads "layer:3": every head of layer 3.
 Result<std::vector<AttentionHead>> HeadsOfLayer(const std::string& text, int layers, int heads) {
   const std::string number = text.substr(kLayerPrefix.size());
   int layer = -1;

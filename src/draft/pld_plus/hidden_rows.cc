@@ -9,12 +9,13 @@
 namespace foretoken {
 namespace {
 
-// Capacity grows by an eighth, by 256 rows at least.
+// Capacity grows by an eighth, but at least by 256 rows.
 constexpr size_t kLeastReserve = 256;
 // Independent partial sums, so that additions vectorize and do not wait for each other.
 constexpr int kLanes = 64;
 
-// A finite f16 times 2^-112: its bits moved to their places in a float. Subnormals need no branch.
+// A finite f16 times 2^-112: moves the f16's bits to their places in a float. Subnormals need no
+// branch.
 float ScaledHalf(uint16_t bits) {
   const auto moved = static_cast<uint32_t>(int32_t{static_cast<int16_t>(bits)}) << 13;
   return std::bit_cast<float>(moved & 0x8fffe000U);  // keeps only the topmost copy of the sign
@@ -60,7 +61,7 @@ template <typename Left, typename Right>
 #define FT_EACH_LEVEL
 #endif
 
-// `left` is scaled up by kHalfScale, which fits any f16, so that `right` need not be.
+// REQUIRES: `left` was multiplied by kHalfScale. Then `right` need not be, and no f16 overflows.
 FT_EACH_LEVEL float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
       n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });

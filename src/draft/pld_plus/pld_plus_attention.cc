@@ -1,6 +1,6 @@
 // PLD+(a): copies after the occurrence that the chosen heads attend to from the last position. The
-// pass need not return attention: the last accepted row's queries are kept and multiplied with the
-// cached keys.
+// target pass returns no attention weights; they are computed from the last accepted row's queries,
+// which are kept, and the cached keys.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -106,7 +106,7 @@ class AttentionCopier final : public SpanCopier {
   }
 
   void CopyRows(const CopyState& from, int length, CopyState& to) const override {
-    (void)from, (void)length, (void)to;  // likewise
+    (void)from, (void)length, (void)to;  // queries are of the last position; an Observe renews them
   }
 
   size_t RowBytes(const CopyState& copy_state) const override {

@@ -45,7 +45,8 @@ Status SpanCopier::Propose(std::span<const DraftSlot> batch) {
     std::vector<Token> span(state.text.begin() + place + 1,
                             std::min(state.text.begin() + place + 1 + length, state.text.end()));
     if (static_cast<int>(span.size()) < length) span.push_back(state.root);
-    // The root also occurs at `place`; the committed text before both is compared.
+    // The root's token also stands at `place`; CopyConfidence compares the committed text before
+    // both.
     slot.builder.OfferRun(0, span, CopyConfidence(state.text, place), place + 1);
   }
   return {};

@@ -64,7 +64,8 @@ Status Datastore::Read(std::span<const std::byte> bytes, const std::string& orig
   return CheckContents(origin);
 }
 
-// Checks what the other functions rely on. Suffixes out of order would only make drafts worse.
+// Checks what the other functions rely on. The order of suffixes is not checked: a wrong one would
+// only make drafts worse.
 Status Datastore::CheckContents(const std::string& origin) const {
   for (int64_t i = 0; i < size_; ++i) {
     const uint32_t token = StoredToken(i);
@@ -102,7 +103,8 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
     PutToken(static_cast<uint32_t>(words[i]), token_bytes_,
              key.data() + i * static_cast<size_t>(token_bytes_));
   }
-  // The first rank whose suffix does not sort before `key` (with `after`: nor begins with it).
+  // The first rank from `low` on whose suffix does not sort before `key` and, with `after`, does
+  // not begin with it.
   const auto bound = [&](int64_t low, bool after) {
     int64_t high = size_;
     while (low < high) {

@@ -1,5 +1,5 @@
-// Sorts a corpus into a datastore. libdivsufsort sorts bytes; as tokens are big-endian and of equal
-// width, the suffixes that begin at a token come out in the order of their tokens.
+// Sorts a corpus into a datastore. libdivsufsort sorts bytes. Because tokens are big-endian and of
+// equal width, the suffixes that begin at a token come out in the order of their tokens.
 #include <divsufsort.h>
 
 #include "base/hash.h"
