@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class DraftHeadTest : public TrainedDrafterTest {
  protected:
-  // The vocabulary is large enough for a few rows to take fewer bytes although panels are padded.
+  // The vocabulary is so large that a few rows take fewer bytes although panels are padded.
   DraftHeadTest() : TrainedDrafterTest("hass", TestConfig({.vocab = 97})) {}
 
   // The product of fixed test rows with `weight`: [rows, weight.rows()].
@@ -50,7 +50,7 @@ class DraftHeadTest : public TrainedDrafterTest {
   }
 };
 
-// For every type that models' heads have.
+// This holds for every weight type that LM heads have.
 TEST_F(DraftHeadTest, GatheredRowsGiveTheLogitsOfThoseRowsBitForBit) {
   const std::vector<Token> picked = {7, 3, 40, 12, 0, 5};
   config_.ffn = 64;  // whole blocks
@@ -69,6 +69,7 @@ TEST_F(DraftHeadTest, GatheredRowsGiveTheLogitsOfThoseRowsBitForBit) {
   }
 }
 
+// Requantised rows give nearly the logits of the whole head.
 TEST_F(DraftHeadTest, RowsAreRequantisedOneByOne) {
   const std::vector<Token> picked = {7, 3};
   const auto rows = *model_->PickHeadRows(picked, DType::kQ4_0);
@@ -80,6 +81,7 @@ TEST_F(DraftHeadTest, RowsAreRequantisedOneByOne) {
   }
 }
 
+// A model loaded with some rows of its head gives the logits of those tokens only.
 TEST_F(DraftHeadTest, AModelMayScoreSomeTokensAlone) {
   const auto small =
       *NewRandomModel(config_, DType::kF32, 5, *backend_, {.head_tokens = {9, 2}, .head_type = {}});
@@ -104,6 +106,7 @@ TEST_F(DraftHeadTest, AModelMayScoreSomeTokensAlone) {
   EXPECT_THAT(wrong.error().message, HasSubstr("token 97 is to be scored, expected 0 to 96"));
 }
 
+// A prior counts only the scored rows, and its identity names their number.
 TEST_F(DraftHeadTest, ThePriorIsOfTheTokensScored) {
   WriteHass(Ranking());
   const auto prior = [&](const Json& options) {

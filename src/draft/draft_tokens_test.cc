@@ -1,3 +1,4 @@
+// Tests of the choice of the tokens that a draft scores.
 #include "draft/draft_tokens.h"
 
 #include <gmock/gmock.h>
@@ -10,7 +11,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// A ranking of `count` tokens in which each 1,024 tokens cover half of what is left.
+// A ranking of `count` tokens in which every 1,024 tokens cover half of the text that the tokens
+// before leave.
 TokenRanking Halving(int count) {
   TokenRanking ranking{.step = 1024};
   ranking.tokens.resize(static_cast<size_t>(count));
@@ -57,6 +59,7 @@ TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {
       << "a target of unknown size";
 }
 
+// A vocabulary with which a draft writes more than kMostLost fewer tokens is never chosen.
 TEST(CheapestVocabulary, LosesLittleHoweverCheapItWouldBe) {
   TokenRanking poor{.coverage = {0.5f, 0.6f}, .step = 1024};
   poor.tokens.resize(2048);
@@ -74,7 +77,7 @@ DraftTokenRule Rule(int vocabulary) {
   return rule;
 }
 
-// The selection from a head of `rows` rows for the target's tokens `own`; the target has 8.
+// The selection from a head of `rows` rows for the target's tokens `own`; the target has 8 tokens.
 DraftTokens Picked(const DraftTokenRule& rule, int rows, std::span<const Token> own) {
   auto picked = PickTokens(rule, {}, rows, 32, DType::kF32, own, 8, "draft.gguf");
   EXPECT_TRUE(picked.ok()) << picked.error().message;

@@ -24,7 +24,8 @@ class FeatureNetTest : public TrainedDrafterTest {
   }
 
   // Feeds two sequences of 7 and 2 rows, then 1 and 3 more, to caches of `net`. Returns the outputs
-  // of the last rows of each pass, computed with ForwardForLast if `last_alone`, else with Forward.
+  // of the last rows of each pass, computed with ForwardForLast if `last_alone` is set, else with
+  // Forward.
   std::vector<float> Outputs(FeatureNet& net, bool last_alone) {
     const auto first = net.NewCache(32, DType::kF32), second = net.NewCache(32, DType::kF32);
     KvCache* const caches[] = {first.get(), second.get()};

@@ -1,3 +1,4 @@
+// Tests of finding the drafts that lie beside a target's file.
 #include "draft/found_drafts.h"
 
 #include <gmock/gmock.h>
@@ -72,6 +73,7 @@ TEST_F(FoundDraftsTest, ErrorsNameFolderExpectationAndOption) {
       << "what is no draft lies beside no model";
 }
 
+// Of several drafts, the first by name is used, and a note names it.
 TEST_F(FoundDraftsTest, TheFirstByNameIsTakenAndTold) {
   Make("hass", "b");
   Make("eagle", "0");
@@ -98,6 +100,7 @@ TEST_F(FoundDraftsTest, FilesForOtherTargetsArePassedOver) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
+// Damaged files for this target are skipped, and notes name them.
 TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreTold) {
   const std::string draft = Make("hass", "draft"), twin = Make("draft-model", "twin");
   Truncate(draft);

@@ -168,7 +168,8 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
   EXPECT_THAT(with("norm_before_fc", true).error().message,
               HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
-  // vLLM counts the layers that states are inputs of, SGLang those that they are outputs of.
+  // vLLM numbers a state by the layer that it is the input of, SGLang by the layer that it is the
+  // output of.
   const char* const taps = "eagle_aux_hidden_state_layer_ids";
   for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
     EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
@@ -240,6 +241,7 @@ TEST(DraftSpecs, LayersAreNamedByPrefix) {
   EXPECT_EQ(GlideSpec::OwnName("model.layers.1.mlp.up_proj.weight"), "blk.1.ffn_up.weight");
 }
 
+// OwnName returns "" for the name of a tensor that the method does not have.
 TEST(DraftSpecs, WhatIsNoneOfTheirsHasNoName) {
   for (const char* name : {"0.weight", "64.0.linear.weight", "0.64.weight", "-1.0.weight",
                            "0.0.bias", "0.0.linear.scale", "0.0.0.weight", ""}) {

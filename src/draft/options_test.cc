@@ -1,3 +1,4 @@
+// Tests of drafters' options, and of the registry's options and names.
 #include "draft/options.h"
 
 #include <gmock/gmock.h>
@@ -15,6 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
+// Numbers may also be given as text.
 TEST(DraftOptions, ReadsNumbersWordsAndTextThatReadsAsThem) {
   const Json json = {{"k", 5}, {"layer", "7"}, {"threshold", "0.5"}, {"range", "prompt"}};
   DraftOptions options("x", json);
@@ -65,6 +67,7 @@ struct Sample {
   }
 };
 
+// One Visit both reads options and describes them.
 TEST(OptionFields, AreReadAndDescribedByOneList) {
   Sample sample;
   const Json json = {{"k", 5}, {"low", "2"}, {"reduce", "sum"}, {"size", "12"}, {"file", "x"}};
@@ -129,6 +132,7 @@ TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
   ExpectOnPage("draft_options.md", OptionMarkdown("drafters", DrafterOptions()));
 }
 
+// Names are unique, and PLD and PLD+, the first drafters, are registered.
 TEST(Registry, NamesAreUniqueAndTheFirstSliceIsThere) {
   std::vector<std::string_view> names;
   for (const DrafterEntry& e : AllDrafters()) {

@@ -1,3 +1,4 @@
+// Tests of following a predicted text, and of the drafters that copy from it.
 #include "draft/prediction.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ TEST(Prediction, NothingIsPredictedWithoutAText) {
   for (Prediction* prediction : {&none, &empty}) EXPECT_EQ(NextAfter(*prediction, "ab"), "");
 }
 
-// B-33.
+// While the answer matches the prediction, the next tokens are those at the cursor (B-33).
 TEST(Prediction, GoesOnWhileItComesTrue) {
   Prediction prediction = Expecting("abcdef");
   EXPECT_EQ(NextAfter(prediction, ""), "abcdef");
@@ -47,7 +48,7 @@ TEST(Prediction, GoesOnWhileItComesTrue) {
   EXPECT_EQ(NextAfter(prediction, "abcdef"), "");
 }
 
-// The division of the text over calls does not matter.
+// It does not matter how the text is divided over calls.
 TEST(Prediction, TakesEveryTokenOnce) {
   Prediction prediction = Expecting("abcabd");
   prediction.Begin(1);
@@ -55,6 +56,7 @@ TEST(Prediction, TakesEveryTokenOnce) {
   EXPECT_EQ(Spelled(prediction.Next()), "d");
 }
 
+// After a mismatch, the cursor moves to the place after the longest match.
 TEST(Prediction, IsSetAnewBehindTheLongestMatch) {
   Prediction prediction = Expecting("the cat sat. a dog sat; a cat ran.");
   EXPECT_EQ(NextAfter(prediction, "the cow"), "") << "no 'w' is predicted";
@@ -64,7 +66,7 @@ TEST(Prediction, IsSetAnewBehindTheLongestMatch) {
   EXPECT_EQ(NextAfter(prediction, "a cat"), " ran.");
 }
 
-// Several places match equally well.
+// If several places match equally well, the cursor moves to the nearest place ahead.
 TEST(Prediction, IsSetAnewAtTheNextPlaceAhead) {
   Prediction prediction = Expecting("x=1;y=1;z=1;");
   EXPECT_EQ(NextAfter(prediction, "x=2;"), "y=1;z=1;");
@@ -98,7 +100,7 @@ TEST(Prediction, BeginsAnewWithEveryText) {
   EXPECT_EQ(NextAfter(prediction, ""), "abc");
 }
 
-// B-34.
+// Confidence grows with the length of the match (B-34).
 TEST(Prediction, IsSurerBehindLongerMatches) {
   Prediction prediction = Expecting("abcdefghijklmnop");
   const auto sure = [&](std::string_view text) {

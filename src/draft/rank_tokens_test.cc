@@ -1,3 +1,4 @@
+// Tests of the ranking of tokens and of its coverage.
 #include "draft/rank_tokens.h"
 
 #include <gmock/gmock.h>

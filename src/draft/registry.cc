@@ -1,3 +1,4 @@
+// The registry of drafters, made from drafters.def.
 #include "base/comma_list.h"
 #include "base/json.h"
 #include "draft/drafter.h"

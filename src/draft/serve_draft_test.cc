@@ -103,6 +103,7 @@ class ServeDraftTest : public TrainedDrafterTest {
   std::vector<float> features_;
 };
 
+// A draft written for another server loads here with equal tensors and logits.
 TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
   for (const char* method : {"eagle", "hass"}) {
     for (const char* layout : {"eagle", "vllm", "sglang"}) {
@@ -125,6 +126,7 @@ TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
   }
 }
 
+// Names in the written files are those that the server expects.
 TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
   const auto layer = [](auto... others) {
     return UnorderedElementsAre(

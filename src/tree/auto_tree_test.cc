@@ -82,6 +82,7 @@ TEST(AutoTree, DraftsNothingWhereNothingPays) {
   EXPECT_TRUE(Build("auto", RandomBeliefs(1), kWide, &dear).asked.empty());
 }
 
+// A tree has at most the nodes whose pass costs are known (TreeEconomy::MostNodes).
 TEST(AutoTree, PassesGoNoFurtherThanTheirCostsAreKnown) {
   Prices prices;
   prices.row = prices.level = 0;  // every offer is worth its cost
@@ -91,7 +92,8 @@ TEST(AutoTree, PassesGoNoFurtherThanTheirCostsAreKnown) {
   }
 }
 
-// Sibling guesses exclude each other, however often each kind is right.
+// Probabilities of sibling guesses never add up to more than 1, because siblings exclude each
+// other.
 TEST(AutoTree, SiblingsShareOneCertainty) {
   Prices prices;
   prices.row = 0.55;
@@ -176,8 +178,8 @@ TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
   EXPECT_EQ(builder.levels(0), 0);
 }
 
-// Probes take all the room there is, so their number is bounded by what a good guess repays; runs
-// may be as long as they are likely.
+// Drafters add probes as long as there is room, so their number is bounded by what a good guess
+// repays. Runs are bounded only by their probability.
 TEST(AutoTree, ProbesAreNoDearerThanTheyMayBe) {
   Prices prices;  // a row costs 0.1: 2.5 passes have 16 rows
   const auto policy = *NewTreePolicy("auto");
@@ -194,6 +196,7 @@ TEST(AutoTree, ProbesAreNoDearerThanTheyMayBe) {
   EXPECT_EQ(resting.AddProbe(0, 1), kNoNode);
 }
 
+// The less a level costs, the more levels are drafted.
 TEST(AutoTree, CheapDraftsGoDeeper) {
   const Beliefs sure = [](const std::string&) { return std::vector<Belief>{{'a', 0.9}}; };
   size_t last = 100;
@@ -210,7 +213,7 @@ TEST(AutoTree, CheapDraftsGoDeeper) {
   EXPECT_GE(last, 1u);
 }
 
-// A tree of one node, offered with confidence .5.
+// A tree with one node below the root, offered with confidence .5.
 CandidateTree Guess(Token token) {
   CandidateTree tree(0);
   tree.Add(0, token, std::log(0.5f));
@@ -222,6 +225,7 @@ TEST(AcceptanceTable, BeginsWithTheDraftersConfidence) {
   EXPECT_NEAR(table.Probability(Guess(1), 1), 0.5, 1e-6);
 }
 
+// Rates are kept apart by mood, the class of the last cycle's outcome.
 TEST(AcceptanceTable, LearnsTheRateOfEachMood) {
   AcceptanceTable table;
   const std::vector<Token> right{1, 9}, wrong{2};
@@ -304,7 +308,7 @@ TEST(AcceptanceTable, BeginsWithTheRatesOfTraining) {
   EXPECT_NEAR(table.NextProbability(0, 5, 0), 0.5, 1e-6) << "no deeper rate is known";
 }
 
-// A node that two drafters propose is more likely right than a node of either.
+// A node that two drafters propose is more likely right than a node that only one of them proposes.
 TEST(AcceptanceTable, AgreementCounts) {
   AcceptanceTable table(2);
   const auto by = [](uint32_t proposers) {

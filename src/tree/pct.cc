@@ -75,8 +75,9 @@ class Pct final : public TreePolicy {
     for (Node n = 1; n < tree.size(); ++n) wanted[n] = wanted[n] && tree.score(n) >= log_leaf;
   }
 
-  // Prunes like the authors' code: the last round adds only the best child of each node. At the
-  // greatest depth, however, nodes that would be expanded further are lost.
+  // Prunes like the authors' code. If no node of the last level would be expanded, only the best
+  // child of each node stays on that level. If max_depth ended drafting, the nodes that would be
+  // expanded further are lost.
   void KeepAsAuthors(const CandidateTree& tree, float log_threshold,
                      std::vector<bool>& wanted) const {
     const int last = tree.max_depth();

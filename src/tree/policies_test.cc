@@ -23,7 +23,7 @@ Beliefs FromTable(std::map<std::string, std::vector<Belief>> table) {
   };
 }
 
-// The same `count` letters after every path, the likeliest being a.
+// After every path, the same `count` letters; a is the likeliest.
 Beliefs Letters(int count) {
   return [count](const std::string&) {
     std::vector<Belief> all;
@@ -181,7 +181,7 @@ TEST(Eagle2, TheToyOfTheSpecification) {
   EXPECT_EQ(Paths(built.tree), (Names{"a", "b", "ac", "ad", "be"}));
 }
 
-// H-7: of equal scores the lower index wins, so that a parent is never dropped for its child.
+// H-7: among equal scores the lower index wins, so that a parent is never dropped for its child.
 TEST(Eagle2, TiesPreferTheLowerIndex) {
   const Beliefs ties = FromTable(
       {{"", {{'a', .5}, {'b', .25}}}, {"a", {{'c', .5}, {'d', .5}}}, {"b", {{'e', 1}, {'f', 1}}}});
@@ -231,6 +231,7 @@ TEST(Pct, Ablations) {
   EXPECT_EQ(own.asked[2], (Names{"ad", "bg", "ae", "bh", "bi"}));
 }
 
+// If every guess is pruned as unlikely, the best one is kept.
 TEST(Pct, NeverKeepsNothing) {
   EXPECT_EQ(Paths(Build("pct:leaf=0.9", kPctToy).tree), Names{"a"});
   EXPECT_EQ(Build("pct:leaf=0.9", kPctToy, {.max_nodes = 1, .max_depth = 9}).tree.size(), 1);

@@ -1,4 +1,4 @@
-// What every policy guarantees whatever is offered, and the rankings against brute force.
+// Tests what every policy guarantees, whatever is offered, and compares rankings with brute force.
 #include <gtest/gtest.h>
 
 #include <map>

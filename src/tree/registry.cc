@@ -1,3 +1,4 @@
+// The registry of tree policies, made from trees.def.
 #include <algorithm>
 #include <string>
 

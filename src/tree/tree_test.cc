@@ -1,3 +1,4 @@
+// Tests of the candidate tree and of the tree builder.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -20,7 +21,7 @@ std::set<Node> Ancestors(const CandidateTree& tree, Node n) {
   return seen;
 }
 
-// T-2: root -> {a, b}, a -> {c}.
+// The tree of T-2: root -> {a, b}, a -> {c}.
 TEST(CandidateTree, MaskAndPositionsOfTheSmallTree) {
   CandidateTree tree(10);
   const Node a = tree.Add(0, 11, -1), b = tree.Add(0, 12, -2), c = tree.Add(a, 13, -0.5f);
@@ -140,6 +141,7 @@ TEST(TreeBuilder, ProbesAreKeptWithinTheBudget) {
   EXPECT_EQ(builder.AddProbe(0, 53), kNoNode);
 }
 
+// A run may pass through a probe, which then counts as offered but stays a probe.
 TEST(TreeBuilder, RunsGoOnBelowProbes) {
   TreeBuilder builder(0, {.max_nodes = 8, .max_depth = 8}, ChainPolicy());
   const Node probe = builder.AddProbe(0, 1);
@@ -168,6 +170,7 @@ TEST(TreeBuilder, DrawsOutliveThePruning) {
   EXPECT_FALSE(TreeBuilder(9, {}, ChainPolicy()).wants_draws());
 }
 
+// There are at most as many draws as tokens with probability, and none at the depth limit.
 TEST(TreeBuilder, DrawsEndWithTheSupportAndTheDepth) {
   TreeBuilder builder(9, {.max_nodes = 16, .max_depth = 1}, ChainPolicy(), 17);
   builder.OfferDrawn(0, {0.5f, 0, 0.5f}, 5);
@@ -214,6 +217,7 @@ TEST(TreeBuilder, PathsHaveNoiseOfTheirOwn) {
   EXPECT_EQ(orders.size(), 8u);
 }
 
+// Draws after a node equal the draws after a root at the end of the same text.
 TEST(TreeBuilder, ATextHasTheSameDrawsAsNodeAndAsRoot) {
   const std::vector<float> flat(50, 0.02f);
   TreeBuilder below(9, {}, ChainPolicy(), 17);

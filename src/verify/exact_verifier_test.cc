@@ -1,3 +1,4 @@
+// Tests of the exact verifier.
 #include <gtest/gtest.h>
 
 #include "verify/verifier_testing.h"

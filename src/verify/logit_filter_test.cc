@@ -1,4 +1,4 @@
-// Filters and log-probabilities, with every verifier.
+// Tests of filters and log-probabilities, with every verifier.
 #include "verify/logit_filter.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ CandidateTree FullTree(Token root) {
   return tree;
 }
 
-// Logits that depend on the tokens of the path only, as a model's do.
+// Logits that depend only on the tokens of the path, like a model's logits.
 std::vector<float> RowAfter(uint64_t seed, std::span<const Token> path) {
   for (const Token t : path) seed = Mix(seed * 31 + static_cast<uint64_t>(t));
   std::vector<float> row;
@@ -139,6 +139,7 @@ TEST_P(EveryFilteredVerifier, NothingBringsBackWhatIsForbidden) {
   }
 }
 
+// If nothing may follow, the result is a dead end; a NaN logit is not.
 TEST_P(EveryFilteredVerifier, ADeadEndIsNotALogitWithoutNumber) {
   CandidateTree tree(0);
   tree.Add(0, 4, -1);

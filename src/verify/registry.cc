@@ -1,3 +1,4 @@
+// The registry of verifiers, made from verifiers.def.
 #include <string>
 
 #include "base/comma_list.h"

@@ -1,3 +1,4 @@
+// Tests of rejection sampling from what is left of the target's distribution.
 #include "verify/residual.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ void ExpectNear(std::span<const float> actual, const Law& expected) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-6) << i;
 }
 
-// The vector of V-6.
+// After a refused draw, the mass that the draft did not cover is left (the vector of V-6).
 TEST(Residual, WhatTheDraftDidNotCoverIsLeft) {
   const std::vector<float> p{0.2f, 0.5f, 0.3f};
   const Draws draws = DrawsFrom({0.6f, 0.3f, 0.1f});

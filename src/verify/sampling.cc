@@ -33,7 +33,7 @@ Token ArgMax(std::span<const float> logits) {  // among equals, the lowest id
 double Rounding(float score) { return 1e-6 * (std::abs(score) + 64); }
 
 // Mean of e^noise for noise below `lift` (GumbelNoise::MayReach is false). Because e^noise is 1/E
-// for an exponential E, it is the mean of 1/E below a bound: e^x E1(x) at x = 1/bound, where E1 is
+// for an exponential E, it is the mean of 1/E below e^lift: e^x E1(x) at x = e^-lift, where E1 is
 // the exponential integral. The approximation is within a tenth from kLeastLift on.
 constexpr double kLeastLift = 1;
 double UsualBelow(double lift) { return lift - 0.9 + 0.6 / lift; }

@@ -1,3 +1,4 @@
+// Tests of the sampler against a straightforward implementation.
 #include "verify/sampling.h"
 
 #include <gmock/gmock.h>
@@ -167,6 +168,7 @@ TEST_P(SamplerLaw, EverythingInTheDefaultOrder) {
              .repetition_penalty = 1.1f},
             logits_, history_, reference_);
 }
+// The user's order of steps is followed.
 TEST_P(SamplerLaw, TheOrderIsTheUsers) {
   reference_.TopK(30);
   reference_.TopP(0.6);
@@ -236,6 +238,7 @@ TEST(Sampler, ChoosesTheHighestOfAllNoise) {
   }
 }
 
+// Rank lists what Choose would take, one token after another, and its shares add up to 1.
 TEST(Sampler, RanksAsItWouldChoose) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Sampler sampler({.temperature = seed % 2 == 0 ? 0.0f : 0.9f, .seed = seed});

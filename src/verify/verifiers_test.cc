@@ -1,4 +1,4 @@
-// What every verifier in the registry guarantees, and properties of single ones.
+// Tests what every verifier in the registry guarantees, and properties of single verifiers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ class EveryVerifier : public ::testing::TestWithParam<const VerifierEntry*> {
   Judge judge_{GetParam()->name};
 };
 
-// V-2, with and without penalties.
+// A greedy verifier follows the target's argmax through the tree (V-2), with and without penalties.
 TEST_P(EveryVerifier, GreedilyIsTheTrieWalk) {
   Judge exact("exact");
   size_t longest = 0;
@@ -245,6 +245,7 @@ TEST(SameText, NoTreeChangesIt) {
   }
 }
 
+// The verifier's top-p applies only if the request gives none.
 TEST(Nucleus, FillsInTopP) {
   EXPECT_FLOAT_EQ(Judge("nucleus").verifier().Adapt({.temperature = 1}).top_p, 0.8f);
   EXPECT_FLOAT_EQ(Judge("nucleus").verifier().Adapt({.top_p = 0.5f}).top_p, 0.5f);

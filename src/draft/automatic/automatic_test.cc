@@ -1,3 +1,4 @@
+// Tests of --drafter auto.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,6 +59,7 @@ TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
   EXPECT_TRUE(Found().empty());
 }
 
+// Option `draft` names no method: the drafter follows from the method in the file.
 TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
   const Json made = Make("hass", folder_ / "elsewhere");
   const Json options = {{"draft", made["draft"]}};

@@ -20,7 +20,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The cases of C-2 at the beginning of a text, and other lengths.
+// At the beginning of a text, the last token is repeated until there are n tokens (C-2).
 TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
   const auto at = [](int n, Pos position) {
     return NgramAt(n, position, [](Pos p) { return 10 + p; });
@@ -54,6 +54,7 @@ class NgramCacheTest : public testing::Test {
   TemporaryDirectory folder_;
 };
 
+// A full cache evicts the state that was used least recently.
 TEST_F(NgramCacheTest, TheOneUsedLongestAgoMakesRoom) {
   NgramCache cache(*backend_, 2, 3, nullptr);
   for (const Token token : {1, 2, 3}) Keep(cache, token);
@@ -81,6 +82,7 @@ TEST_F(NgramCacheTest, GrowsPastASlab) {
   }
 }
 
+// Evicted states are found again in the spill file.
 TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
   const std::string path = folder_ / "spilt";
   NgramCache cache(*backend_, 2, 2, *SpillFile::Create(path, 2));
@@ -91,6 +93,7 @@ TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
   EXPECT_FALSE(MappedFile::Open(path).ok()) << "the name stays behind";
 }
 
+// A spill file must be a new file, so that no other file is overwritten.
 TEST_F(NgramCacheTest, AnExistingFileIsNotSpiltInto) {
   const std::string path = folder_ / "precious";
   ASSERT_TRUE(WriteFileAtomically(path, "x").ok());
@@ -125,7 +128,7 @@ class ChimeraTest : public TrainedDrafterTest {
   ChimeraTest() : TrainedDrafterTest("chimera") {}
 };
 
-// G = W2 (u + SiLU(W1 u + b1)).
+// The state is G = W2 (u + SiLU(W1 u + b1)), with u the concatenated embeddings (C-17).
 TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
   DraftBuilder draft = RandomChimera(Target(), {}, 3);
   draft.Write(ChimeraInfo(Target(), {}), path_);
@@ -172,6 +175,7 @@ TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
   EXPECT_EQ(encoder.counts().from_memory, 2);
 }
 
+// Files with metadata or tensors that do not fit, and wrong options, are errors.
 TEST_F(ChimeraTest, RefusesWhatIsNotItsOwn) {
   const auto complaint = [&](const ChimeraShape& shape, const std::function<void(DraftInfo&)>& set,
                              const Json& options = Json::object()) {

@@ -1,3 +1,4 @@
+// A draft model for tests: a twin of the target.
 #include <vector>
 
 #include "base/json.h"

@@ -1,3 +1,4 @@
+// Tests of the comparison of a draft model's vocabulary with the target's.
 #include "draft/draft_model/vocabulary.h"
 
 #include <gmock/gmock.h>

@@ -79,6 +79,7 @@ TEST_F(EagleTest, StepsAreThoseOfThePaper) {
   }
 }
 
+// Drafts of another method, target or shape, and unknown options, are errors.
 TEST_F(EagleTest, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(Complaint(Open()), "built");
   EXPECT_EQ(Complaint(Build("hass", {{"draft", path_}})), "built");

@@ -151,6 +151,7 @@ TEST_F(Eagle3Test, ReadsThreeHiddenStates) {
                                                    "three different hidden states from 0 to 8"));
 }
 
+// Drafts of another shape, wrong taps and unknown options are errors.
 TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(Complaint(Open()), "built");
   EXPECT_THAT(Complaint(Build("eagle", {{"draft", path_}})), HasSubstr("use --drafter eagle3"));
@@ -171,6 +172,7 @@ TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
   EXPECT_THAT(complaint(draft), HasSubstr("'d2t'"));
 }
 
+// A `d2t` that does not map the draft's tokens to distinct tokens of the target is an error.
 TEST_F(Eagle3Test, RefusesAMapThatIsNone) {
   const auto complaint = [&](size_t index, float offset) {
     DraftBuilder draft = RandomEagle3(Target(), 3);

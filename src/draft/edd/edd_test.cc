@@ -86,6 +86,7 @@ TEST_F(EddTest, PassesOverTheTextChangeNothing) {
   EXPECT_EQ(TraceEdd(**net, text, states, path, 1), whole);
 }
 
+// The drafter's only tap is the hidden state that the file names; a VDM has none.
 TEST_F(EddTest, NeedsTheStateItReads) {
   for (const int tap : {0, 1, 4}) {
     RandomEdd(Target(), 3).Write(EddInfo(Target(), tap), path_);
@@ -99,6 +100,7 @@ TEST_F(EddTest, NeedsTheStateItReads) {
   EXPECT_TRUE((*vdm)->Needs().hidden.empty());
 }
 
+// Drafts of another method or with other taps, and unknown options, are errors.
 TEST_F(EddTest, RefusesWhatIsNotItsOwn) {
   const DraftBuilder draft = RandomEdd(Target(), 3);
   DraftInfo info = EddInfo(Target(), 1);

@@ -72,7 +72,7 @@ class PlainGlide {
 
 class GlideTest : public TrainedDrafterTest {
  protected:
-  // With as many key/value heads as query heads, q8_0 rows are whole blocks.
+  // There are as many key/value heads as query heads, so that q8_0 rows are whole blocks.
   GlideTest()
       : TrainedDrafterTest("glide", TestConfig({.layers = 3, .kv_heads = 4, .rope_base = 100})) {}
 
@@ -90,7 +90,7 @@ class GlideTest : public TrainedDrafterTest {
     const auto text = std::span(kTokens).first(kTokens.size() - 1);
     const auto seen = CacheOf(*model_, text, options.target_cache);
     PlainGlide plain(config_, info, draft, *backend_, *seen);
-    // A row before the root reads the target's rows before it: one row at least.
+    // A row before the root reads the target's rows before its position, but at least one row.
     for (size_t p = 0; p < text.size(); ++p) plain.Step(text[p], std::max<size_t>(1, p));
     std::vector<Token> fed{kTokens.back()};
     fed.insert(fed.end(), kDrafted.begin(), kDrafted.end());
@@ -113,6 +113,7 @@ TEST_F(GlideTest, StepsAreThoseOfThePaper) {
   ExpectPlainSteps(3, /*looks=*/true, {});
 }
 
+// The Vanilla Drafter has no cross-attention.
 TEST_F(GlideTest, TheVanillaDrafterDoesNotLook) { ExpectPlainSteps(2, /*looks=*/false, {}); }
 
 TEST_F(GlideTest, AnyLayerCanBeRead) {
@@ -157,6 +158,7 @@ TEST_F(GlideTest, InterleavedTargets) {
   }
 }
 
+// Drafts whose layers or options do not fit the target are errors.
 TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
   const DraftBuilder draft = RandomGlide(Target(), info, 3);
@@ -171,7 +173,7 @@ TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   write();
   EXPECT_THAT(Complaint(Open()), HasSubstr("kv_layers has 1 layers up to 2"));
   EXPECT_EQ(Complaint(Open({{"kv_layer", 3}})), "built");
-  info.kv_layers = {};  // as in the authors' files: the top layers
+  info.kv_layers = {};  // none, like in the authors' files: the top layers
   write();
   EXPECT_EQ(Complaint(Open()), "built");
   info.method = "eagle";
@@ -193,6 +195,7 @@ TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   EXPECT_THAT(Complaint(Open()), HasSubstr("blk.0.cross_q.weight' is missing"));
 }
 
+// The taps are the cached keys and values of the target layers that the draft reads.
 TEST_F(GlideTest, AsksForTheLayersItReads) {
   const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
   RandomGlide(Target(), info, 3).Write(info, path_);

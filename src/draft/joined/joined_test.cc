@@ -1,3 +1,4 @@
+// Tests of several drafters joined into one.
 #include "draft/joined/joined.h"
 
 #include <gmock/gmock.h>
@@ -68,6 +69,7 @@ TEST_F(JoinedDrafters, NamesTheMistake) {
   EXPECT_THAT(Build("pld,llma", none).error().message, HasSubstr("option reference is missing"));
 }
 
+// The taps of a joined drafter are the union of its parts' taps.
 TEST_F(JoinedDrafters, NeedsWhatItsPartsNeed) {
   const Json options = {{"pld+h.layer", 1}};
   auto joined = Build("pld,pld+h,lookahead", options);

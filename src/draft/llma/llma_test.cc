@@ -1,3 +1,4 @@
+// Tests of LLMA's search and of its reference files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,4 @@
+// The reference files that tests give to LLMA.
 #include "base/json.h"
 #include "base/output_file.h"
 #include "draft/test_options.h"

@@ -1,3 +1,4 @@
+// Tests of Lookahead's window, its n-gram pool and the drafter.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +15,7 @@ namespace {
 using Words = std::vector<Token>;
 using Rows = std::vector<Words>;
 
-// The answer to a node: a token that identifies the path to it.
+// The answers: after each node, a token that identifies the path to that node.
 Words Answers(const CandidateTree& tree) {
   Words answers;
   for (Node n = 0; n < tree.size(); ++n) {
@@ -94,6 +95,7 @@ TEST(Window, MaskAndPositionsAreTheComb) {
   EXPECT_EQ(tree.size(), 4 * 4);
 }
 
+// A window that does not fit the limits adds no probes and does not advance.
 TEST(Window, NoRoomMeansNoProbesAndNoChange) {
   LookaheadWindow window(3, {1, 2, 3});
   EXPECT_EQ(TreeOf(window, 7, {.max_nodes = 3, .max_depth = 9}).size(), 1);

@@ -1,3 +1,4 @@
+// Tests of prompt lookup.
 #include <gtest/gtest.h>
 
 #include "draft/copy_confidence.h"
@@ -13,7 +14,7 @@ Words Found(const Words& text, const LookupRule& rule) {
   return {found.begin(), found.end()};
 }
 
-// B-17: a b c X a b c Y a b c.
+// The text of B-17: a b c X a b c Y a b c.
 const Words kText{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST(Lookup, VectorsOfTheSpecification) {

@@ -61,7 +61,8 @@ template <typename Left, typename Right>
 #define FT_EACH_LEVEL
 #endif
 
-// REQUIRES: `left` was multiplied by kHalfScale. Then `right` need not be, and no f16 overflows.
+// `left` has the factor kHalfScale, with which any f16 still fits a float. So `right` needs no
+// factor.
 FT_EACH_LEVEL float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
       n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });

@@ -1,3 +1,4 @@
+// Tests of PLD+: copied spans, hidden states and lists of heads.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +100,7 @@ TEST_F(CopiedSpan, NoOccurrenceNoDraft) {
   EXPECT_TRUE(copier.offered.empty());
 }
 
+// With prompt_only, only places in the prompt are offered to the ranking.
 TEST_F(CopiedSpan, RangeOfThePrompt) {
   Scripted copier({.k = 70, .prompt_only = true});
   copier.wanted = 2;
@@ -131,6 +133,7 @@ TEST(HiddenRows, FindsTheMostAlike) {
   EXPECT_EQ(rows.size(), 2);
 }
 
+// A finished sequence leaves its memory, but no rows, to the next one.
 TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
   const auto spare = std::make_shared<SpareRows>();
   const std::vector<int> places{0};
@@ -147,6 +150,7 @@ TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
   EXPECT_EQ(spare->Take().capacity(), 0u);
 }
 
+// Among equally similar rows, the first is returned.
 TEST(HiddenRows, EqualsGoToTheFirst) {
   HiddenRows rows(2, 1);
   for (int i = 0; i < 4; ++i) rows.Append(std::vector<float>{1, 1});
@@ -165,7 +169,7 @@ TEST(HiddenRows, WindowAverages) {
   EXPECT_NEAR(rows.MostAlike(places, 4).cosine, 1, 1e-6);
 }
 
-// Any width, with large and tiny values, compared with double precision.
+// Cosines of rows of any width, with large and tiny values, are compared with double precision.
 TEST(HiddenRows, CosineIsThatOfTheValues) {
   for (int width : {1, 7, 16, 33, 100}) {
     HiddenRows rows(width, 1);
@@ -216,6 +220,7 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
   EXPECT_THAT(ReadHeadList(&list, 50, 3, 4).error().message, HasSubstr("a layer below 3"));
 }
 
+// A folder with the list's name is an error, not a missing list.
 TEST(HeadList, AFolderBesideTheModelIsNoMissingList) {
   const std::string model = testing::TempDir() + "/with_folder.gguf";
   std::filesystem::create_directories(model + ".heads.json");

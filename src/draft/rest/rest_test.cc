@@ -1,3 +1,4 @@
+// Tests of REST: the datastore, its continuations and the drafter.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +80,8 @@ TEST(Datastore, FindsWhatAScanFinds) {
   }
 }
 
-// Another program wrote the fuzzer's seeds from the description of the format.
+// The datastore equals the fuzzer's seeds, which another program wrote from the description of the
+// format.
 TEST(Datastore, IsTheFormatThatIsDescribed) {
   const std::string folder = std::string(FT_SOURCE_DIR) + "/tests/fuzz/rest/datastore/";
   const std::vector<Words> texts{{1, 2, 3, 1, 2, 4}, {2, 3, 1}, {}};

@@ -1,3 +1,4 @@
+// The datastore that tests give to REST.
 #include "base/json.h"
 #include "base/output_file.h"
 #include "draft/rest/datastore.h"
