@@ -83,7 +83,7 @@ class CausalDrafter : public Drafter {
   // batch.logit_rows, valid until the next pass: one column for each of shape.scored, or at least
   // shape.vocab columns. Errors: out of memory.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) = 0;
-  // Called at the start of Observe, with the state as the last draft left it.
+  // Called at the start of Observe, before `state` changes.
   virtual void Learn(State& state, const Observation& seen) = 0;
 
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }

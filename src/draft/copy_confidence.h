@@ -11,7 +11,8 @@
 
 namespace foretoken {
 
-// Counts how many tokens before position `place` of `text` equal those at its end; at most `most`.
+// Counts, up to `most`, how many tokens before position `place` of `text` equal the last tokens of
+// `text`.
 inline int MatchBefore(std::span<const Token> text, int place, int most) {
   const int size = static_cast<int>(text.size());
   int matched = 0;

@@ -82,7 +82,7 @@ struct DraftPrior {
   // file. May be empty.
   std::vector<float> acceptance;
   // Key under which measurements of this draft are stored, derived from its file; empty for
-  // drafters without one.
+  // drafters without a file.
   std::string identity;
 };
 

@@ -43,7 +43,8 @@ class FoundDraftsTest : public DraftsBesideTest {
   std::vector<std::string> notes_;
 };
 
-// Every drafter whose file is a draft or a model finds it without an option, alone and joined.
+// Every drafter whose file is a draft or a model finds that file without an option, both alone and
+// joined.
 TEST_F(FoundDraftsTest, EveryDrafterFindsItsOwn) {
   int found = 0;
   for (const DrafterEntry& entry : AllDrafters()) {

@@ -77,7 +77,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
               HasSubstr("config.json: is not a JSON object"));
 }
 
-// Messages name tensors as the file does, both present and missing ones.
+// Messages use the file's names of tensors, whether these are present or missing.
 TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
   folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   folder_.Write("model.safetensors", TinySafetensors({{"fc.weight", {64, 128}}}));

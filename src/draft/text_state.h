@@ -1,4 +1,4 @@
-// The text of one sequence, as kept by drafters that look something up in it.
+// The text of one sequence, kept by drafters that look something up in it.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,7 @@ struct TextState : DraftState {
   size_t TextBytes() const { return text.capacity() * sizeof(Token); }
 };
 
-// Base class of drafters whose proposals depend on a sequence's text alone; subclasses define
-// Offer.
+// Base class of drafters whose proposals depend only on a sequence's text. Subclasses define Offer.
 class TextDrafter : public Drafter {
  public:
   TapSpec Needs() const final { return {}; }
@@ -72,7 +71,7 @@ class TextDrafter : public Drafter {
  private:
   // Most predicted tokens offered before Offer is called; 0: the drafter does not copy.
   virtual int MostCopied() const { return 0; }
-  // Offers what may follow `text`, whose last token is the root.
+  // Offers what may follow `text`, which ends in the root.
   virtual void Offer(std::span<const Token> text, TreeBuilder& builder) = 0;
 };
 

@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-// A filter over one growing tree, whose nodes keep their numbers from call to call.
+// A filter over one growing tree. Nodes must keep their numbers from call to call.
 class PathFilter {
  public:
   virtual ~PathFilter() = default;

@@ -80,11 +80,11 @@ class TreeBuilder {
   // Whether the verifier weighs offers by the distribution that they were drawn from. Drafters that
   // have distributions must then call OfferDrawn in place of Offer; others may ignore it.
   bool wants_draws() const { return draw_key_.has_value(); }
-  // Offers up to `count` continuations of `node`, drawn without replacement from `q` ([vocab], sums
-  // to 1, logits processed as the target's will be: V-5). The noise is a function of the text up to
-  // `node` only, so a node that is pruned and later becomes the root has the same draws: no policy
-  // can bias what the verifier sees. If another drafter's draws already follow `node`, the
-  // likeliest tokens are offered instead. REQUIRES: wants_draws().
+  // Offers up to `count` continuations of `node`, drawn without replacement from `q` [vocab], which
+  // sums to 1 and comes from logits processed like the target's (V-5). The noise is a function of
+  // the text up to `node` only, so a node that is pruned and later becomes the root has the same
+  // draws: no policy can bias what the verifier sees. If another drafter's draws already follow
+  // `node`, the likeliest tokens are offered instead. REQUIRES: wants_draws().
   void OfferDrawn(Node node, std::vector<float> q, int count);
   // Adds a probe: the target scores `token` after `parent`, however unlikely it is. Returns the
   // node (an offered candidate stays a candidate), or kNoNode if the limits leave no room.

@@ -26,8 +26,8 @@ struct TreeLimits {
   int max_probes = std::numeric_limits<int>::max();
 };
 
-// The costs and gains of one cycle, as measured while running. Constant during a cycle. `part`: an
-// index among the parts of a joined drafter, in the order in which they propose; 0 for any other
+// The costs and gains of one cycle, measured while running and constant during the cycle. `part`:
+// an index among the parts of a joined drafter, in the order in which they propose; 0 for any other
 // drafter.
 class TreeEconomy {
  public:

@@ -25,8 +25,8 @@ class ExactVerifier : public Verifier {
   NodeReader reader_;
 };
 
-// Sample-match of REST and Medusa (V-8): exact for the distribution that top-p leaves. Like in
-// those papers, top-p is on by default.
+// Sample-match of REST and Medusa (V-8): exact for the distribution that top-p leaves. As in those
+// papers, top-p is on by default.
 class NucleusVerifier final : public ExactVerifier {
  public:
   NucleusVerifier(Backend& backend, float top_p) : ExactVerifier(backend), top_p_(top_p) {}

@@ -117,7 +117,7 @@ TEST_P(EveryFilteredVerifier, TheTreeChangesNeitherTextNorLogprobs) {
   }
 }
 
-// Forbidden tokens stay forbidden under any bias, and if the model rules out all allowed ones.
+// Forbidden tokens stay forbidden under any bias, even if the model rules out all allowed tokens.
 TEST_P(EveryFilteredVerifier, NothingBringsBackWhatIsForbidden) {
   const auto allows = [](const std::vector<Token>&, Token t) { return t == 2 || t == 5; };
   std::vector<float> row(kTokens, 1.0f), ruled_out(kTokens, 1.0f);

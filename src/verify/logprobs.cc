@@ -16,7 +16,7 @@ float Below(float logit, float top) {
 }
 
 // The result if all `vocab` tokens are ruled out. Softmax has no limit there, so shares are equal,
-// like in sampling.
+// as in sampling.
 TokenLogprobs EqualShares(size_t vocab, int count) {
   const auto share = static_cast<float>(-std::log(static_cast<double>(vocab)));
   TokenLogprobs result{share, {}};

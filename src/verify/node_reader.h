@@ -32,7 +32,7 @@ class NodeReader {
   // logit is NaN or the filter lets nothing follow.
   std::vector<float> Probabilities(const Scoring& s, Node n);
   // Lets the target choose a token after every node it reaches, then follows its choices from the
-  // root for as long as the tree contains them: This is V-2 if sampling is greedy, otherwise the
+  // root for as long as the tree contains them. This is V-2 if sampling is greedy, otherwise the
   // one-draw rule of V-4 with seeded noise. The path ends with kNoToken at a node that has a NaN
   // logit or after which the filter lets nothing follow.
   Acceptance FollowChoices(const Scoring& s);

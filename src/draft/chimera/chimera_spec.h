@@ -48,7 +48,7 @@ struct ChimeraSpec {
     return shares_head ? Projection(head) : Output(head);
   }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     std::string own = foretoken::OwnName(kModules, published);
     if (!own.empty()) return own;

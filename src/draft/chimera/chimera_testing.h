@@ -19,8 +19,8 @@ struct ChimeraShape {
 DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed);
 DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape);
 
-// The engine's logits [vocab] of head k after k drafted tokens, for as many heads as there are
-// drafted tokens for. `tokens`: the text x_0 ... x_t, the root last. `features`: [t, hidden], the
+// The engine's logits [vocab] of head k after k drafted tokens, for every head k up to the number
+// of drafted tokens. `tokens`: the text x_0 ... x_t, the root last. `features`: [t, hidden], the
 // target's final-norm states of x_0 ... x_{t-1}. `drafted`: a chain below the root. REQUIRES: t >=
 // 1; all rows, two a token, fit target.max_rows().
 Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, Model& target,

@@ -33,7 +33,7 @@ struct EagleSpec {
   // Whether a layer has a norm before its attention. The first has none.
   static constexpr bool HasAttentionNorm(int layer) { return layer > 0; }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor. A norm before
+  // foretoken's name of a published tensor, or "" if the method has no such tensor. A norm before
   // the first layer or after the last one belongs to another method.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());

@@ -51,7 +51,7 @@ struct Eagle3Spec {
     return {std::string(kTokenMap), std::string(kTokenMap), {own_vocab}};
   }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published == kTokenMap) return std::string(published);

@@ -29,7 +29,7 @@ struct EddSpec {
   TensorSpec Norm() const { return WeightOf(kNorm, {hidden}); }
   TensorSpec Head() const { return WeightOf(kHead, {vocab, hidden}); }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kLayer)) return OwnLayerName(kLayer, 0, published);
     return foretoken::OwnName(kModules, published);

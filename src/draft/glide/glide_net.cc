@@ -56,7 +56,7 @@ GlideSpec SpecOf(const DraftFile& file, const ModelConfig& target) {
 }  // namespace
 
 // The rows of q are stored as halves of a head. If the target rotates adjacent elements, they are
-// interleaved as the target's own, so that they match its cached keys.
+// interleaved like the target's rows of q, so that they match its cached keys.
 Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                     Model& target, Weights& weights) {
   const ModelConfig& config = target.config();

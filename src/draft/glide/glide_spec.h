@@ -38,7 +38,7 @@ struct GlideSpec {
     return WeightOf(kCrossOutput, {hidden, inner}, {.n = layer});
   }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     std::string own = foretoken::OwnName(kModules, published);
     return own.empty() ? GgufTensorName(published) : own;

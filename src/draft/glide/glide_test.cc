@@ -173,7 +173,7 @@ TEST_F(GlideTest, RefusesWhatIsNotItsOwn) {
   write();
   EXPECT_THAT(Complaint(Open()), HasSubstr("kv_layers has 1 layers up to 2"));
   EXPECT_EQ(Complaint(Open({{"kv_layer", 3}})), "built");
-  info.kv_layers = {};  // none, like in the authors' files: the top layers
+  info.kv_layers = {};  // none, as in the authors' files: the top layers
   write();
   EXPECT_EQ(Complaint(Open()), "built");
   info.method = "eagle";

@@ -22,7 +22,7 @@ DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64
 // What a trace reads of the target.
 struct GlideTraceOptions {
   DType target_cache = DType::kF32;
-  int kv_layer = 0;  // as in GlideNet::Load
+  int kv_layer = 0;  // see GlideNet::Load
 };
 
 // The logits of draft steps in f32, [1 + drafted, vocab]: after the root and after each drafted

@@ -1,4 +1,4 @@
-// Hydra++: each head predicts one token further ahead, like in Medusa, but also reads the guesses
+// Hydra++: as in Medusa, each head predicts one token further ahead. A head also reads the guesses
 // before its own and a state of the whole text.
 #include "draft/hydra/hydra_net.h"
 #include "draft/hydra/hydra_spec.h"

@@ -50,7 +50,7 @@ struct HydraSpec {
   TensorSpec Output(int head) const { return WeightOf(kOutput, {vocab, hidden}, {head, 0}); }
   TensorSpec OutputBias(int head) const { return BiasOf(kOutput, vocab, {head, 0}); }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     if (!published.starts_with(kPublishedPrefix)) return foretoken::OwnName(kModules, published);
     published.remove_prefix(kPublishedPrefix.size());

@@ -15,7 +15,8 @@ class NgramPool {
   // Keeps at most `per_token` continuations per token.
   explicit NgramPool(int per_token) : per_token_(static_cast<size_t>(per_token)) {}
 
-  // Makes `continuation` the most recent one of `first`; drops the oldest beyond the limit.
+  // Records `continuation` as the most recent one after `first`; beyond the limit, drops the
+  // oldest.
   void Remember(Token first, std::span<const Token> continuation) {
     auto& kept = pool_[first];
     std::vector<Token> latest(continuation.begin(), continuation.end());

@@ -28,7 +28,7 @@ struct MedusaSpec {
     return WeightOf(kOutput, {vocab, hidden}, {head, blocks});
   }
 
-  // foretoken's name of a published tensor, or "" if such drafts have no such tensor.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor.
   static std::string OwnName(std::string_view published) {
     return foretoken::OwnName(kModules, published);
   }

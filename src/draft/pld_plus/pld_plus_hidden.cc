@@ -1,5 +1,5 @@
-// PLD+(h): copies after the occurrence whose preceding hidden state is most similar to the last
-// one.
+// PLD+(h): copies after an earlier occurrence of the last token. It chooses the one preceded by the
+// hidden state that is most similar to the newest hidden state.
 #include <algorithm>
 #include <cmath>
 

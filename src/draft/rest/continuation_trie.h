@@ -16,11 +16,11 @@ class ContinuationTrie {
     int count;   // number of continuations that begin with the path to this item
   };
 
-  // Continuations with equal beginnings must be added one after another, as a suffix array lists
-  // them.
+  // Adds a continuation. Continuations with equal beginnings must be added one after another, in
+  // the order of a suffix array.
   void Add(std::span<const Token> continuation);
 
-  // The `most` most frequent items, parents before children; of equals, the earlier ones.
+  // The `most` most frequent items, parents before children; among equals, the earlier ones.
   std::vector<Item> MostFrequent(int most) const;
   int continuations() const { return continuations_; }
 

@@ -46,8 +46,8 @@ class Datastore {
   Status CheckContents(const std::string& origin) const;
   uint32_t StoredToken(int64_t at) const;
   uint32_t Suffix(int64_t rank) const;
-  // Negative, 0 or positive if the suffix of rank `rank` sorts before, among or after those that
-  // begin with `key`.
+  // Negative, 0 or positive if the suffix of rank `rank` sorts before, among or after the suffixes
+  // that begin with `key`.
   int Compare(int64_t rank, std::span<const std::byte> key) const;
 
   MappedFile file_;

@@ -20,7 +20,7 @@ constexpr size_t DatastoreSuffixes(uint64_t tokens, int token_bytes) {
   return (static_cast<size_t>(tokens) * static_cast<size_t>(token_bytes) + 3) / 4 * 4;
 }
 
-// Big-endian, so that bytes sort as the tokens do.
+// Stores a token big-endian, so that sorting bytes sorts tokens.
 inline void PutToken(uint32_t token, int token_bytes, std::byte* out) {
   for (int i = 0; i < token_bytes; ++i) {
     out[i] = static_cast<std::byte>(token >> (8 * (token_bytes - 1 - i)));

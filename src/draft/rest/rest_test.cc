@@ -80,8 +80,8 @@ TEST(Datastore, FindsWhatAScanFinds) {
   }
 }
 
-// The datastore equals the fuzzer's seeds, which another program wrote from the description of the
-// format.
+// Encoded datastores equal the fuzzer's seeds, which another program wrote from the description of
+// the format.
 TEST(Datastore, IsTheFormatThatIsDescribed) {
   const std::string folder = std::string(FT_SOURCE_DIR) + "/tests/fuzz/rest/datastore/";
   const std::vector<Words> texts{{1, 2, 3, 1, 2, 4}, {2, 3, 1}, {}};
