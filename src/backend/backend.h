@@ -61,17 +61,18 @@ struct FeedForwardArgs {
   Tensor out;                    // [rows, out.cols] f32
 };
 
-// What the provisional rows of one sequence may attend to: every committed row, and their own
-// ancestors. Row r (of `rows` consecutive query rows) sees provisional rows [0, run[r]) and then
-// chain[begin[r] .. begin[r+1]), ascending and >= run[r]; the last of all is the row itself. So the
-// i-th row that it sees, committed ones counted first, is the one at absolute position i.
+// What the provisional rows of one sequence may attend to: every committed row, their own ancestors
+// and themselves. Row r (of `rows` consecutive query rows) attends to provisional rows [0, run[r])
+// and then to chain[begin[r] .. begin[r+1]), which are ascending and >= run[r]; the last of all
+// these is the row itself. With the committed rows counted first, the i-th row that it attends to
+// is the one at absolute position i.
 struct Visibility {
   int committed = 0;
   std::vector<int> run;    // [rows]
   std::vector<int> begin;  // [rows + 1]
   std::vector<int> chain;
   int rows() const { return static_cast<int>(run.size()); }
-  // Positions row r sees, itself included.
+  // The number of positions that row r attends to, its own included.
   int count(int r) const { return committed + run[r] + begin[r + 1] - begin[r]; }
 };
 
@@ -89,7 +90,7 @@ struct AttentionArgs {
   std::span<const AttentionSequence> sequences;
   int head_dim = 0;
   float scale = 0;  // multiplies q . k
-  int window = 0;   // a query sees at most this many positions, itself included; 0 = all
+  int window = 0;   // a query attends to at most this many positions, its own included; 0: all
 };
 
 // Rows of a tensor to be stored in a cache: [from, from + count) become [to, to + count) of `rows`.
@@ -114,9 +115,9 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string Name() const = 0;  // "cpu/avx512", ...
   virtual int threads() const = 0;
-  // The number of rows with which a pass that reads one byte per weight takes twice as long as with
-  // none, if reading and arithmetic do not overlap. Serves as the first estimate of what passes
-  // cost.
+  // The number of rows at which a pass that reads one byte per weight takes twice as long as
+  // reading the weights alone, if reading and arithmetic do not overlap. Serves as the first
+  // estimate of what passes cost.
   virtual double CrossoverRows() const = 0;
   // Makes `profile` (of threads() threads) record the time of ops, until called with null.
   virtual void Watch(Profile* profile) = 0;
@@ -124,8 +125,8 @@ class Backend {
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
   // memory, with the requested size.
   virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
-  // The error of the first op since the last call that found no memory, if any. What ops have
-  // written from that op on is undefined.
+  // Returns the error of the first op that found no memory since TakeFailure was last called, if
+  // there was one. What ops have written from that op on is undefined.
   virtual Status TakeFailure() = 0;
   virtual void Upload(const void* host,
                       Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
@@ -159,28 +160,30 @@ class Backend {
   // Stores rows of src into caches, for several sequences at once. REQUIRES: src is as wide as
   // every cache.
   virtual void StoreRows(Tensor src, std::span<const RowRun> runs) = 0;
-  // out[i] = src[rows[i]], all of f32. `out` may be the first rows of `src` where `rows` strictly
-  // increases, and must not overlap it otherwise.
+  // Gathers rows: out[i] = src[rows[i]], all of f32. `out` may be the first rows of `src` where
+  // `rows` strictly increases, and must not overlap it otherwise.
   virtual void Gather(Tensor src, std::span<const int> rows, Tensor out) = 0;
-  // dst[first, first + count) = src[first, first + count). REQUIRES: both caches have one type and
-  // width and are divided into the same groups.
+  // Copies rows [first, first + count) of src to the same rows of dst. REQUIRES: both caches have
+  // one type and width and are divided into the same groups.
   virtual void CopyRows(const PagedRows& src, const PagedRows& dst, int64_t first,
                         int64_t count) = 0;
-  // rows[to + i] = rows[from[i]] for ascending i; `from` strictly increasing, from[i] >= to + i.
+  // Moves row from[i] to row to + i, for ascending i. REQUIRES: `from` strictly increases; from[i]
+  // >= to + i.
   virtual void CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) = 0;
   // Attention of all sequences of a layer. Rows of `out` that belong to no sequence are left
   // unchanged.
   virtual void Attention(const AttentionArgs& args) = 0;
   // Attention probabilities of single heads over the first `count` cached positions: row i of `out`
-  // [n, count] is softmax(scale * q[i] . k) with keys of kv_head[i]. q is [n, head_dim]. (PLD+.)
+  // [n, count] is softmax(scale * q[i] . k) over the keys k of head kv_head[i]. q is [n, head_dim].
+  // (PLD+.)
   virtual void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
                              int count, float scale, Tensor out) = 0;
   // The token with the highest logit of each row, the lowest id among equals; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
   // The top `count` logits of each row of [rows, vocab], highest first, the lowest id first among
-  // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. kNoToken where
-  // no more are above -infinity, and in a row with values that no working network produces (NaN,
-  // infinity, beyond a million). Waits.
+  // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. A row with
+  // fewer logits above -infinity is filled up with kNoToken. A row with values that no working
+  // network produces (NaN, infinity, magnitudes above a million) has only kNoToken. Waits.
   virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
@@ -188,8 +191,8 @@ struct BackendOptions {
   int threads = 0;  // on the host; 0 = one per core that this process may use
 };
 // Makes a backend by its name: "cpu", or "cpu:avx2", ... for one of its instruction sets. Errors:
-// an unknown name (lists the known); a device or an instruction set that this machine lacks; more
-// threads than the system starts.
+// an unknown name (the message lists the known ones); a device or an instruction set that this
+// machine lacks; more threads than the system starts.
 Result<std::unique_ptr<Backend>> NewBackend(std::string_view name,
                                             const BackendOptions& options = {});
 // Every name that NewBackend makes a backend of on this machine.

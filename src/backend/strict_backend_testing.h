@@ -1,9 +1,9 @@
-// A backend with which tests check that the host keeps its side of the contract. It computes as
-// another backend does, in memory that the host cannot access. Code that reads Tensor::data itself,
+// A backend with which tests check that the host keeps its side of the contract. It computes with
+// another backend, in memory that the host cannot access. Code that reads Tensor::data itself,
 // keeps a tensor beyond its buffer, mixes two backends or passes shapes that disagree ends the
 // process with a message.
 //
-// It knows buffers, but not the pages that a pool cuts them into. So it does not notice an op that
+// It tracks buffers, but not the pages that a pool cuts them into. So it does not notice an op that
 // is given a page which went back to its pool, or one that reads rows which were not stored since
 // the page was taken.
 #pragma once
@@ -19,12 +19,13 @@ namespace foretoken {
 // Computes with `inner`, bit for bit.
 std::unique_ptr<Backend> NewStrictBackend(std::unique_ptr<Backend> inner);
 
-// As foretoken::NewBackend, and "strict:NAME" for a strict one around the backend NAME.
+// Like foretoken::NewBackend, but also makes "strict:NAME", a strict backend around the backend
+// NAME.
 Result<std::unique_ptr<Backend>> NewTestBackend(std::string_view name,
                                                 const BackendOptions& options = {});
 
-// The backend for tests that are about no particular one: that named by the environment variable
-// FT_TEST_BACKEND, or "cpu" without it.
+// The backend for tests that do not depend on a particular one: the one that the environment
+// variable FT_TEST_BACKEND names, or "cpu" if it is not set.
 std::unique_ptr<Backend> NewTestedBackend(const BackendOptions& options = {});
 
 }  // namespace foretoken

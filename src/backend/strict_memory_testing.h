@@ -1,5 +1,5 @@
-// Memory that the host cannot access, as if it were a device's: its pages have no permissions,
-// except while an op runs that was given them. For tests.
+// Memory that the host cannot access, as if it were a device's: its pages are accessible only while
+// an op runs that has them as arguments. For tests.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,22 @@ namespace foretoken {
 
 struct StrictAllocation {
   std::byte* begin;    // aligned to 64 bytes; 64 more than `bytes` may be read
-  size_t bytes;        // an inaccessible page follows, at most 127 bytes on
-  std::byte* pages;    // whole pages around them
-  size_t page_bytes;   // of these
+  size_t bytes;        // an inaccessible page follows within 127 bytes of the end
+  std::byte* pages;    // the whole pages that contain them
+  size_t page_bytes;   // of `pages`
   int owner;           // number of the backend that allocated it
   Tensor description;  // what was requested, without data
 };
 
-// The strict memory of the process. Addresses are never used twice, so one that is kept beyond its
-// buffer's life faults, or Find reports it. A fault in this memory ends the process with a message
-// about the access. Thread-safety: safe.
+// The strict memory of the process. Addresses are never used twice, so an access through an address
+// that outlived its buffer faults, and Find returns null for it. A fault in this memory ends the
+// process with a message about the access. Thread-safety: safe.
 class StrictMemory {
  public:
   static StrictMemory& Get();
 
   // Zeroed memory for `bytes` bytes, which goes back to the system with the last copy of the
-  // result; null when there is none left.
+  // result; null when there is no memory left.
   std::shared_ptr<std::byte> Allocate(size_t bytes, int owner, const Tensor& description);
   // The live allocation that holds `at` or ends there; null when there is none.
   const StrictAllocation* Find(const std::byte* at);

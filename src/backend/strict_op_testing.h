@@ -43,7 +43,7 @@ class StrictOp {
     std::string what;
     std::vector<Bytes> pieces;  // of rows and groups, ascending
     bool is_output;
-    const std::byte* may_overlap;  // an input that begins there
+    const std::byte* may_overlap;  // where an input begins that it may overlap, or null
   };
   struct Grant {
     const StrictAllocation* allocation;

@@ -13,7 +13,7 @@
 namespace foretoken::testing {
 
 struct TestedBackend {
-  std::string name;                   // as in NewTestBackend; for emulated kernels, the set's
+  std::string name;                   // for NewTestBackend; the set's name if emulated
   std::optional<KernelSet> emulated;  // the kernels, if emulated
 
   std::unique_ptr<Backend> New(int threads) const;
@@ -21,7 +21,8 @@ struct TestedBackend {
   std::string ParameterName() const;
 };
 
-// Every device in every variant, each once: "cpu" is one of "cpu:portable", "cpu:avx2", ...
+// Every device in every variant, each once: "cpu" itself is left out, because it is one of
+// "cpu:portable", "cpu:avx2", ...
 std::vector<TestedBackend> TestedBackends();
 
 }  // namespace foretoken::testing

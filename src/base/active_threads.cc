@@ -6,8 +6,8 @@
 namespace foretoken {
 namespace {
 
-// Time constant, in CPU seconds, over which losses are summed, and the fraction of it that they may
-// reach.
+// Time constant, in CPU seconds, over which losses are summed, and the fraction of it at which
+// losses remove a thread.
 constexpr double kWindow = 0.01;
 constexpr double kBearable = 0.2;
 constexpr double kShortestPause = 1e-3, kLongestPause = 1.0;

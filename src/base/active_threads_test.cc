@@ -63,7 +63,8 @@ TEST(ActiveThreads, ComeBackAtOnceAfterAMomentsStall) {
   EXPECT_EQ(active.count(), 2);
 }
 
-// A core that seems free may belong to another process, which is pushed off it for a moment.
+// A thread that stalls right after it was added is tried less often: the core that seemed free may
+// belong to another process, which was pushed off it for a moment.
 TEST(ActiveThreads, ThatStallAtOnceAreTriedLessOften) {
   ActiveThreads active(2);
   double now = 1, pause = 0;
@@ -81,6 +82,7 @@ TEST(ActiveThreads, ThatStallAtOnceAreTriedLessOften) {
   EXPECT_LT(NextTry(active, now) - now, 0.01);
 }
 
+// In a large team the count follows the number of free cores, down and up.
 TEST(ActiveThreads, OfALargeTeamFollowWhatIsFree) {
   ActiveThreads active(16);
   double now = 1;

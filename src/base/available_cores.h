@@ -10,8 +10,8 @@ namespace foretoken {
 int AvailableCores();
 
 // The CPU quota of the process's cgroups in cores, rounded up, at least 1: the smallest quota up
-// the hierarchy, from `cpu.max` (version 2) or `cpu.cfs_quota_us` (version 1). Nothing if none is
-// set or can be read. `root` is prefixed to all paths: /proc and the mount points.
+// the hierarchy, from `cpu.max` (version 2) or `cpu.cfs_quota_us` (version 1). nullopt if no quota
+// is set or none can be read. `root` is prefixed to all paths: /proc and the mount points.
 std::optional<int> CgroupCores(const std::string& root = "");
 
 }  // namespace foretoken

@@ -1,3 +1,4 @@
+// Tests of random numbers, mapped files, writable paths, JSON and durations.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,6 +28,7 @@ TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_NEAR(mean, 0.5772, 0.02);  // the Gumbel distribution's mean is Euler's constant
 }
 
+// MayReach is false only for noise below the bound, and false for most of that noise.
 TEST(Rng, NoiseThatReachesIsNeverRuledOut) {
   const GumbelNoise noise(42, 7);
   int possible = 0;
@@ -45,6 +47,7 @@ TEST(Rng, PurposesHaveNoiseOfTheirOwn) {
   }
 }
 
+// Draw returns the index in whose part of the cumulative weights `u` falls.
 TEST(Rng, DrawTakesItsShareOfTheMass) {
   const std::vector<float> weights{0, 1, 0, 2, 1, 0};
   EXPECT_EQ(Draw(weights, 1e-9), 1);

@@ -1,3 +1,4 @@
+// Truncating a mapped file ends the process with a message that names the file.
 #include "base/bus_error.h"
 
 #include <gtest/gtest.h>

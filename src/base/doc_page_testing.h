@@ -12,7 +12,7 @@
 namespace foretoken {
 
 // Expects `text` between the markers of docs/PAGE. If FT_WRITE_DOCS is set in the environment,
-// writes it there instead.
+// writes `text` there instead of comparing.
 inline void ExpectOnPage(const std::string& page, const std::string& text) {
   const std::string path = FT_SOURCE_DIR "/docs/" + page;
   const std::string begin = "<!-- options: written by make docs -->\n", end = "<!-- end -->\n";

@@ -19,11 +19,11 @@ enum class FileUse : uint8_t { kInput, kOwnState };
 // them either. Commands turn it on; users of the library may write what they have read.
 void RememberInputs(bool on);
 
-// Registers the file that `info` describes as being read. Errors: it is an output of this process,
-// or is opened as own state and was read as an input.
+// Registers a regular file, whose stat is `info`, as being read. `path` is for messages. Errors:
+// with kInput, the file is an output of this process; with kOwnState, it was read as an input.
 Status ClaimForReading(const struct stat& info, const std::string& path, FileUse use);
 
-// Marks a path as an output while it lives. Thread-safe.
+// Marks a path as an output as long as the claim lives. Thread-safe.
 class OutputClaim {
  public:
   OutputClaim() = default;

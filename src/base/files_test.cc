@@ -218,6 +218,7 @@ TEST_F(FilesTest, AddressesOfMappedFilesAreKnown) {
   EXPECT_EQ(MappedPathAt(text), nullptr);
 }
 
+// Bytes that are not UTF-8 become U+FFFD.
 TEST(JsonText, TakesWhateverBytesThereAre) {
   EXPECT_EQ(JsonText(Json{{"path", "a\xff.txt"}}), "{\"path\":\"a\xef\xbf\xbd.txt\"}");
   EXPECT_EQ(JsonText(Json{{"\xc3", 1}}), "{\"\xef\xbf\xbd\":1}");

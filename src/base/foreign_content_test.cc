@@ -1,3 +1,4 @@
+// Tests of content that is not the expected file, and of warnings.
 #include "base/foreign_content.h"
 
 #include <gmock/gmock.h>

@@ -14,9 +14,9 @@ namespace foretoken {
 // starting from h = Mix(number of bytes).
 uint64_t HashBytes(std::span<const std::byte> bytes);
 
-// HashBytes of a file's contents as 16 hexadecimal digits. Errors: those of reading the file.
+// HashBytes of a file's contents as 16 hexadecimal digits. Errors: the file cannot be read.
 Result<std::string> HashFile(const std::string& path);
-// Formats a hash as HashFile does.
+// A hash as 16 hexadecimal digits.
 std::string HexDigits(uint64_t hash);
 
 }  // namespace foretoken

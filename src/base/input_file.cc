@@ -45,7 +45,7 @@ Result<std::string> ReadAll(int fd, const std::string& name, size_t most) {
     const ssize_t count = read(fd, text.data() + had, kAtOnce);
     text.resize(had + static_cast<size_t>(count > 0 ? count : 0));
     if (count == 0) return text;
-    if (count < 0 && errno == EAGAIN) {  // standard input as its owner left it
+    if (count < 0 && errno == EAGAIN) {  // non-blocking standard input
       pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
       poll(&ready, 1, -1);
     } else if (count < 0 && errno != EINTR) {

@@ -32,20 +32,22 @@ class FileHandle {
 
   int get() const { return fd_; }
   bool is_open() const { return fd_ >= 0; }
-  // Returns what close says of the last writes; errno holds the reason. REQUIRES: is_open().
+  // Closes the descriptor. Returns false, with the reason in errno, if earlier writes turn out to
+  // have failed. REQUIRES: is_open().
   bool Close();
 
  private:
   int fd_ = -1;
 };
 
-// Opens a regular file to be read, without waiting. Errors: missing, unreadable, a folder, a pipe,
-// a device; an output of this process (see file_claims.h).
+// Opens a regular file for reading, without waiting. Errors: the file is missing, unreadable, not
+// regular (a folder, a pipe, a device), or an output of this process (see file_claims.h).
 Result<FileHandle> OpenInput(const std::string& path, FileUse use = FileUse::kInput);
 
 inline constexpr size_t kMostText = size_t{1} << 30;
-// All bytes of a file, a pipe or a device; "-" is standard input. A pipe is waited for. Errors:
-// those of OpenInput but for pipes and devices; a failing read; more than `most` bytes.
+// Reads all bytes of a file, a pipe or a device; "-" is standard input. Waits for a pipe's writer.
+// Errors: those of OpenInput, except that pipes and devices are accepted; a read that fails; more
+// than `most` bytes.
 Result<std::string> ReadText(const std::string& path, size_t most = kMostText);
 
 }  // namespace foretoken

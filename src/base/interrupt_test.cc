@@ -1,3 +1,4 @@
+// Tests of InterruptGuard: which signals it catches, and what it restores.
 #include "base/interrupt.h"
 
 #include <gtest/gtest.h>
@@ -36,6 +37,7 @@ TEST(InterruptGuard, NotesEveryStopWhereAStepMustBeFinished) {
   EXPECT_TRUE(InterruptGuard::Requested());
 }
 
+// Without kEveryStop, SIGTERM keeps its handler.
 TEST(InterruptGuard, LeavesTerminationToItsOwnersOtherwise) {
   const auto terminate = [] {
     const InterruptGuard guard;
@@ -44,6 +46,7 @@ TEST(InterruptGuard, LeavesTerminationToItsOwnersOtherwise) {
   EXPECT_EXIT(terminate(), ::testing::KilledBySignal(SIGTERM), "");
 }
 
+// The guard's destructor restores the earlier handlers.
 TEST(InterruptGuard, RestoresWhatWasThere) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);

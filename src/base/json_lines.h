@@ -26,8 +26,8 @@ void VisitJsonLines(std::string_view text, const std::string& path, Visit visit)
   }
 }
 
-// Returns `read` (Json, where) -> Result<T> of every non-blank line. Errors: the first line that is
-// not JSON or that `read` refuses.
+// Calls `read`, a function (Json, where) -> Result<T>, for every non-blank line and returns the
+// values. Errors: that of the first line that is not JSON or that `read` refuses.
 template <typename T, typename Read>
 Result<std::vector<T>> ReadJsonLines(std::string_view text, const std::string& path, Read read) {
   std::vector<T> values;

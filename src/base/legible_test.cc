@@ -1,3 +1,4 @@
+// Tests of escaping bytes for a terminal.
 #include "base/legible.h"
 
 #include <gtest/gtest.h>

@@ -36,9 +36,9 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// The path of the mapped file that holds `address` (its end if it is long), or null.
-// Async-signal-safe, for SIGBUS handlers: reading a page of a truncated file raises SIGBUS. If more
-// than 128 files are mapped at a time, some are not found.
+// The path of the mapped file that holds `address`, or null. Of a path above 255 bytes only the end
+// is returned. Async-signal-safe, for SIGBUS handlers: reading a page of a truncated file raises
+// SIGBUS. If more than 128 files are mapped at a time, some are not found.
 const char* MappedPathAt(const void* address);
 
 }  // namespace foretoken

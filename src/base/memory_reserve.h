@@ -1,4 +1,5 @@
-// Memory put by, so that what was begun can end in good order where the system has no more.
+// Memory held in reserve, so that work that has begun can finish in good order when the system runs
+// out of memory.
 #pragma once
 
 #include <array>
@@ -7,8 +8,9 @@
 
 namespace foretoken {
 
-// Address space and what the system promises for it; none of it is resident. Thread-safety: any
-// number of threads; Release may be called where `new` has just found no memory.
+// Holds address space that the system has committed memory to; none of it is resident.
+// Thread-safety: any number of threads. Release does not allocate, so it may be called when `new`
+// has just failed.
 class MemoryReserve {
  public:
   static constexpr int kPieces = 16;
@@ -21,8 +23,8 @@ class MemoryReserve {
 
   // Gives one piece back to the system. Returns whether there was one.
   bool Release();
-  // Takes from the system what is missing. Returns whether half of the pieces are here, which is
-  // enough to go on.
+  // Takes the missing pieces from the system again. Returns whether at least half of the pieces are
+  // held, which is enough to continue.
   bool Refill();
 
  private:

@@ -7,9 +7,9 @@
 
 namespace foretoken {
 
-// The name with the fewest edits from `typed`, the first of several; "" if that takes more than one
-// edit for every three letters. An edit adds, drops or replaces a byte or swaps two neighbours; '_'
-// and '-' are equal.
+// The name with the fewest edits from `typed`, the first of several equally near ones; "" if even
+// that name takes more than one edit for every three letters. An edit adds, drops or replaces a
+// byte or swaps two neighbours; '_' and '-' are equal.
 std::string NearestName(std::string_view typed, const std::vector<std::string>& names);
 
 // "; did you mean MARK + name?" for appending to an error; "" if no name is near.

@@ -1,3 +1,4 @@
+// Tests of suggestions for mistyped names.
 #include "base/nearest_name.h"
 
 #include <gtest/gtest.h>
@@ -19,6 +20,7 @@ TEST(NearestName, FindsWhatWasMeant) {
   EXPECT_EQ(NearestName(std::string(100000, 'x'), names), "");
 }
 
+// DidYouMean returns a question, or nothing where no name is near.
 TEST(NearestName, IsASentence) {
   EXPECT_EQ(DidYouMean("tmep", {"temp"}, "--"), "; did you mean --temp?");
   EXPECT_EQ(DidYouMean("seed", {"temp"}), "");

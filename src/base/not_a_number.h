@@ -1,3 +1,4 @@
+// A check for NaN.
 #pragma once
 
 #include <cstdint>

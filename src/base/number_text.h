@@ -1,3 +1,4 @@
+// Numbers as text.
 #pragma once
 
 #include <cstdio>

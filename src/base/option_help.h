@@ -21,7 +21,7 @@ struct OptionOwner {
 std::string OptionHelp(std::span<const OptionOwner> owners);
 // "NAME DEFAULT, NAME DEFAULT, ..." on one line.
 std::string OptionSummary(const OptionTable& options);
-// A Markdown table with one row for each option; `heading` is that of the owners' column.
+// A Markdown table with one row for each option; `heading` is the heading of the owners' column.
 std::string OptionMarkdown(std::string_view heading, std::span<const OptionOwner> owners);
 
 }  // namespace foretoken

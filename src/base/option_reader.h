@@ -10,8 +10,8 @@
 
 namespace foretoken {
 
-// Read every option, then call Finish. A value may also be text that parses as the type read, as
-// given on a command line. Thread-safety: one thread.
+// Read every option, then call Finish. A value may also be text that parses as the requested type,
+// because options from a command line are text. Thread-safety: one thread.
 class OptionReader {
  public:
   // `owner` begins every error message ("drafter pld"). `options` must outlive this.

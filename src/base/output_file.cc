@@ -46,8 +46,8 @@ std::string FolderOf(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-// Whether the process is gone and the file's lock is free. The lock matters because process ids may
-// be those of another machine or container.
+// Whether the process is gone and the file's lock is free. The lock matters because the id may be
+// that of a process on another machine or in another container.
 bool IsLeftover(const std::string& path, std::string_view id) {
   pid_t owner = 0;
   const auto [end, fault] = std::from_chars(id.data(), id.data() + id.size(), owner);
@@ -67,8 +67,8 @@ FileHandle CreateLocked(const std::string& path, mode_t mode) {
     FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file.is_open()) return file;
     struct stat info {};
-    // On filesystems without locks no lock counts as held. Between open and flock another process
-    // may have removed the file as a leftover.
+    // On a filesystem without locks the failure of flock is ignored. Between open and flock another
+    // process may have removed the file as a leftover.
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
     if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
   }

@@ -21,7 +21,7 @@ class Replacement {
   Replacement& operator=(Replacement&& other) noexcept;
   ~Replacement();  // removes the temporary file unless it was committed
 
-  // Errors: the system's.
+  // Errors: the system cannot create the file.
   static Result<Replacement> Create(const std::string& path);
   Status Write(std::string_view bytes);
   // Makes the file durable and renames it. Call it once.
@@ -32,11 +32,11 @@ class Replacement {
   FileHandle file_;
 };
 
-// One output of a command. It is opened before the work, so that an unwritable path is refused
-// then; the file is created by the first Write.
+// One output of a command. It is opened before the work begins, so that an unwritable path is
+// refused early; the file is created by the first Write.
 class OutputFile {
  public:
-  // An inactive output, which was not asked for: it accepts everything and writes nothing.
+  // An inactive output, for an option that was not given: it accepts everything and writes nothing.
   OutputFile() = default;
 
   // "" opens an inactive output and "-" standard output. Devices and pipes are written to directly.
@@ -71,8 +71,8 @@ class AppendedFile {
 
   // Changes nothing yet. Errors: those of OutputFile::Open.
   static Result<AppendedFile> Open(const std::string& path);
-  // Truncates the file to its first `kept` bytes, or creates it. Call it once. Errors: the
-  // system's, or another process is writing to it.
+  // Truncates the file to its first `kept` bytes, or creates it. Call it once. Errors: the system
+  // cannot open or truncate the file, or another process is writing to it.
   Status Begin(uint64_t kept);
   // Appends `lines`, all or none of them. REQUIRES: Begin was called.
   Status Append(std::string_view lines);

@@ -32,7 +32,7 @@ class Profile {
   // Time accumulated since the last call, by part, in order of first use.
   std::vector<Share> Take();
 
-  // Keeps a thread in a part while it lives. Does nothing if `profile` is null.
+  // Keeps a thread in a part as long as the scope lives. Does nothing if `profile` is null.
   class Scope {
    public:
     Scope(Profile* profile, int thread, int part) : profile_(profile), thread_(thread) {

@@ -1,3 +1,4 @@
+// Tests of time profiles: every moment counts for exactly one part.
 #include "base/profile.h"
 
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 namespace foretoken {
 
 struct RunDifference {
-  std::string field;     // the user's name for it
+  std::string field;     // its name on the command line
   std::string sentence;  // "lr was 0.001, now 0.01"
 };
 

@@ -29,6 +29,7 @@ TEST(RunDifferencesTest, ValuesAreShown) {
             "x was " + std::string(60, 'a') + "..., now 1");
 }
 
+// Files are matched by name and compared by content; folders do not matter.
 TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
   const Json was = DataRecord({"/a/x.txt", "/a/y.txt"}, {"1", "2"});
   EXPECT_TRUE(CompareData(was, DataRecord({"/b/x.txt", "y.txt"}, {"1", "2"})).empty());
@@ -41,6 +42,7 @@ TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
   EXPECT_FALSE(CompareData(Json::array({3, Json::object()}), was).empty());
 }
 
+// InSentences shows a limited number of sentences; FieldList names each field once.
 TEST(RunDifferencesTest, ListsAreShortAndFieldsOnce) {
   const std::vector<RunDifference> some = {{"data", "a"}, {"lr", "b"}, {"data", "c"}};
   EXPECT_EQ(InSentences(some), "a; b; c");
@@ -48,6 +50,7 @@ TEST(RunDifferencesTest, ListsAreShortAndFieldsOnce) {
   EXPECT_EQ(FieldList(some), "data,lr");
 }
 
+// A file's hash depends on its contents only.
 TEST(HashFileTest, IsTheContentsAlone) {
   const std::string path = testing::TempDir() + "hash_" + std::to_string(getpid());
   const auto hash = [&](const std::string& content) {

@@ -190,8 +190,8 @@ void ThreadPool::Work(int thread) {
     ticket = NextTicket(thread, ticket);
     if (stop_.load(std::memory_order_relaxed)) return;
     const uint32_t over = JobWord(Number(ticket), kOver), taken = JobWord(Number(ticket), kTaken);
-    // A worker that was preempted after reading the ticket may find that this job was closed, or
-    // that a later one was. As long as the ticket stands, only Close for this job changes the seat.
+    // A worker that was preempted after reading the ticket may find that this job, or a later one,
+    // was closed. As long as the ticket stands, only Close for this job changes the seat.
     uint32_t job = seat.job.load(std::memory_order_acquire);
     if (job == over || ticket_.load() != ticket) continue;
     if (!seat.job.compare_exchange_strong(job, taken)) continue;

@@ -23,7 +23,7 @@ namespace foretoken {
 class IdleWork {
  public:
   virtual ~IdleWork() = default;
-  // Called repeatedly by waiting threads, several at a time, until there is work. It may take a
+  // Called repeatedly by waiting threads, several at a time, until there is work. A call may take a
   // fraction of a microsecond at most.
   virtual void Step(int thread) = 0;
 };
@@ -131,7 +131,7 @@ class ThreadPool {
   std::vector<std::thread> workers_;
   Profile* profile_ = nullptr;
   ActiveThreads active_;
-  bool missing_ = false;  // whether any worker is
+  bool missing_ = false;  // whether any worker missed the last job
   bool trying_ = false;   // the first inactive worker was woken at tried_
   double tried_ = 0;
   WorkShares shares_;  // of ParallelFor

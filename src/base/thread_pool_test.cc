@@ -34,6 +34,7 @@ TEST(ThreadPool, ManyHandOversLoseNothing) {
   EXPECT_EQ(sum, 2000 * (0 + 1 + 2 + 3));
 }
 
+// Waiting threads call IdleWork::Step repeatedly; a thread that runs a job does not.
 TEST(ThreadPool, WaitingThreadsTakeStepsAndAJobEndsThem) {
   struct Count : IdleWork {
     void Step(int thread) override { ++steps[thread]; }

@@ -5,7 +5,7 @@
 
 namespace foretoken {
 
-// Adds the seconds that it lives to a total.
+// Adds the seconds of its lifetime to a total.
 class Timer {
  public:
   explicit Timer(double& total) : total_(total) {}

@@ -6,7 +6,7 @@
 namespace foretoken {
 
 // Prints "foretoken: warning: SENTENCE" with unprintable bytes escaped. Each sentence is printed
-// once in a process, however often its file is opened. Thread-safety: any thread.
+// once in a process, even if the file that it describes is opened again. Thread-safety: any thread.
 void Warn(const std::string& sentence);
 
 }  // namespace foretoken

@@ -7,8 +7,8 @@
 namespace foretoken {
 namespace {
 
-// Number of pieces of a large share unless `usual` asks for larger ones: pieces are small enough
-// that other threads can help in time.
+// Number of pieces of a large share where `usual` is smaller than such a piece. Pieces are small
+// enough that other threads can help in time.
 constexpr int64_t kPieces = 16;
 
 }  // namespace

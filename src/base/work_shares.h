@@ -24,9 +24,9 @@ class WorkShares {
   // Starts a new partition for threads [0, threads). Shares begin at multiples of `together`.
   // Pieces are multiples of `least`, which must be a multiple of `together`, except the last of a
   // share. A piece is half of what is left of its share, so that the last pieces are small and
-  // threads finish at the same time, but at most `usual` items, or a sixteenth of a share if that
-  // is more, rounded down to a multiple of `least`. REQUIRES: no thread takes pieces meanwhile;
-  // count < 2^31; threads <= most_threads.
+  // threads finish at the same time. Its size is limited to `usual` items or a sixteenth of a
+  // share, whichever is larger, rounded down to a multiple of `least`. REQUIRES: no thread takes
+  // pieces meanwhile; count < 2^31; threads <= most_threads.
   void Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual = 0);
   // Where the thread's initial share begins, at most `count`. The share may be empty.
   int64_t First(int thread) const;
@@ -41,7 +41,8 @@ class WorkShares {
   }
 
  private:
-  // Both ends in one word, so that other threads can take items from the end atomically.
+  // Both bounds of a share in one word, so that other threads can atomically take items from the
+  // back.
   struct alignas(64) Share {
     std::atomic<uint64_t> ends{0};
   };

@@ -50,6 +50,7 @@ TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
   EXPECT_TRUE(shares.Take(1).empty());
 }
 
+// Pieces are multiples of `least`, except the last of a share.
 TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
   WorkShares shares(2);
   shares.Split(2, 88, kTogether, 20);
@@ -88,6 +89,7 @@ TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
   ExpectEachOnce({fast, {slow}}, 64);
 }
 
+// Any number of items is handed out completely to any number of threads.
 TEST(WorkShares, AnyCountOnAnyThreads) {
   for (int threads : {1, 2, 3, 7}) {
     WorkShares shares(threads);

@@ -15,7 +15,8 @@ bool IsDevice(const std::string& path);
 // --force replaces it".
 Status CheckReplaces(const std::string& path, bool force);
 
-// Errors: the folder does not exist or cannot be written to, or `path` is a folder.
+// Checks that a file can be written at `path`. Errors: the folder does not exist or cannot be
+// written to, an existing file cannot be written to, or `path` is a folder.
 Status CheckWritable(const std::string& path);
 
 }  // namespace foretoken

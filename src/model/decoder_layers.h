@@ -13,11 +13,11 @@
 
 namespace foretoken {
 
-// The weights of one layer. Empty buffers: parts that this model lacks.
+// The weights of one layer. An empty buffer stands for a part that this model lacks.
 struct LayerWeights {
   Buffer attention_norm, ffn_norm;  // [1, hidden]; without the former, attention reads the residual
                                     // stream itself (EAGLE)
-  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, hidden], or as wide as its input
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, width of the input]
   Buffer q_bias, k_bias, v_bias;
   Buffer q_norm, k_norm;                   // [1, head_dim]
   std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
@@ -50,15 +50,15 @@ class DecoderLayers {
 
   // The parts of a layer, to be called in this order. Project stores keys and values in the caches,
   // and rotated queries in `queries` [rows, heads * head_dim]; where that is empty, no queries are
-  // computed. Attend and FeedForward add to the residual stream. FeedForward may be called for only
-  // its first `rows` rows.
+  // computed. Attend and FeedForward add to the residual stream. FeedForward may be limited to the
+  // first `rows` rows.
   Tensor queries(int rows) const { return q_.tensor.Rows(0, rows); }  // overwritten by Project
   void Project(int layer, Tensor queries);
   void Attend(int layer, Tensor queries);
   void FeedForward(int layer, int rows);
   // Project, Attend and FeedForward for every row.
   void Run(int layer);
-  // Project and Run with queries, keys and values made of `x` [rows, width of their matrices]
+  // Project and Run that compute queries, keys and values from `x` [rows, width of their matrices]
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
@@ -115,8 +115,8 @@ class WeightLoader {
   const Status& status() const { return status_; }
   std::unique_ptr<Weight> Matrix(const std::string& name, int64_t rows, int64_t cols);
   Buffer Vector(const std::string& name, int64_t n);
-  // Layer "blk.INDEX.*". `attention_norm`: whether the layer has one. `attention_input`: the width
-  // of the input of queries, keys and values; 0: config.hidden.
+  // Layer "blk.INDEX.*". `attention_norm`: whether the layer has a norm before attention.
+  // `attention_input`: the width of the input of queries, keys and values; 0: config.hidden.
   LayerWeights Layer(const ModelConfig& config, int index, bool attention_norm = true,
                      int64_t attention_input = 0);
 

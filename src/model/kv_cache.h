@@ -27,11 +27,11 @@ class KvCache {
   // Rows that the pages have room for.
   int capacity() const { return static_cast<int>(pages_.size()) * kPageRows; }
   DType type() const { return pool_->shape().type; }
-  // Bytes of all pages that it holds, and of those that no other cache holds.
+  // Bytes of all pages that this cache holds, and of the pages that no other cache holds.
   size_t bytes() const { return pages_.size() * pool_->page_bytes(); }
   size_t own_bytes() const;
-  // Its share of the memory of its pages: each page is divided equally among its holders, so that
-  // the shares of all holders add up to the memory in use.
+  // This cache's share of the memory of its pages: each page is divided equally among its holders,
+  // so that the shares of all holders add up to the memory in use.
   size_t bytes_share() const;
   // Bytes of the pages that `caches` hold, each page counted once.
   static size_t BytesTogether(std::span<const KvCache* const> caches);

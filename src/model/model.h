@@ -33,11 +33,11 @@ struct ModelOptions {
   // OutputHead() has only these rows. Empty: every token, in the order of ids. Unless all tokens
   // are scored, no pass may request TapSpec::answers.
   std::vector<Token> head_tokens;
-  std::optional<DType> head_type;  // type of the rows of head_tokens; nothing: as in the file
+  std::optional<DType> head_type;  // of the rows of head_tokens; nullopt: as in the file
 };
 
-// Thread-safety: Forward, NewCache, pages and PickHeadRows by one thread at a time, the one that
-// uses the caches; the rest may be called concurrently.
+// Thread-safety: Forward, NewCache, pages and PickHeadRows may be called by one thread at a time,
+// the one that uses the caches; the rest may be called concurrently.
 class Model {
  public:
   virtual ~Model() = default;
@@ -52,26 +52,28 @@ class Model {
 
   // Scores every row. Each sequence's rows are appended to its cache as provisional rows; the
   // caller commits them. Fills taps[s] for each sequence s with what `spec` requests; `taps` may be
-  // empty when that is nothing. Returns logits [logit_rows.size(), rows of OutputHead()] f32, valid
-  // until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out of memory,
-  // with the requested size; the caller must then drop the provisional rows.
+  // empty if `spec` requests nothing. Returns logits [logit_rows.size(), rows of OutputHead()] f32,
+  // valid until the next pass. REQUIRES: 1 <= rows <= max_rows(); tokens < vocab. Errors: out of
+  // memory, with the requested size; the caller must then drop the provisional rows.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                                  const TapSpec& spec, std::span<Taps> taps) = 0;
 
   virtual const Weight& Embedding() const = 0;  // [vocab, hidden]
-  // [vocab, hidden], or the rows of ModelOptions::head_tokens; the embedding where tied.
+  // [vocab, hidden], or only the rows of ModelOptions::head_tokens. Where head and embedding are
+  // tied, this is the embedding.
   virtual const Weight& OutputHead() const = 0;
-  // The LM head's rows of these tokens, [tokens.size(), hidden], in its own type or requantised to
-  // `type`. The model must outlive them. Errors: out of memory, a type whose blocks do not divide a
-  // row. REQUIRES: tokens are distinct and in the vocabulary; not empty.
+  // Returns the LM head's rows of these tokens, [tokens.size(), hidden], in the head's own type or
+  // requantised to `type`. The model must outlive the result. Errors: out of memory, a type whose
+  // blocks do not divide a row. REQUIRES: tokens are distinct and in the vocabulary; not empty.
   virtual Result<std::unique_ptr<Weight>> PickHeadRows(std::span<const Token> tokens,
                                                        std::optional<DType> type) = 0;
 };
 
-// The name of the matrix in a model file that is its LM head.
+// The tensor name of the LM head in a model file.
 std::string_view HeadName(const ModelConfig& config);
 
-// Loads a Llama-family model. `file` must outlive the model. Errors name the file and the tensor.
+// Loads a Llama-family model. `file` must outlive the model. Error messages name the file and the
+// tensor.
 Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend,
                                          const ModelOptions& options = {});
 
@@ -80,12 +82,12 @@ Result<std::unique_ptr<Model>> LoadModel(const ModelFile& file, Backend& backend
 Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType type, uint64_t seed,
                                               Backend& backend, const ModelOptions& options = {});
 
-// Whether a cache of `type` can hold this model's keys and values. Errors: not a cache type, or a
-// head that is not a whole number of its blocks.
+// Whether a cache of `type` can hold this model's keys and values. Errors: `type` is not a cache
+// type, or kv_heads * head_dim is not a multiple of its block.
 Status CheckCacheType(const ModelConfig& config, DType type);
 
 // Geometries by name: "1.1b" (TinyLlama's), "160m" and "34m" for benchmarks, "tiny" for tests.
-// Errors: unknown name (lists the known).
+// Errors: an unknown name; the message lists the known ones.
 Result<ModelConfig> ShapeByName(std::string_view name);
 
 }  // namespace foretoken

@@ -11,8 +11,7 @@
 
 namespace foretoken {
 
-// The rows that one sequence adds to a batch; parents as in RowBatch, counted from the first of
-// them.
+// The rows that one sequence adds to a batch. `parents` are indices into these rows, or kNoNode.
 struct SequenceRows {
   KvCache* cache = nullptr;
   std::vector<Token> tokens;

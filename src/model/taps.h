@@ -20,8 +20,8 @@ struct TapSpec {
   std::vector<int> queries;
   // Layers (0-based) whose cached keys and values are read in place. Ascending, distinct.
   std::vector<int> kv_layers;
-  // Whether the input of the LM head is wanted: the last hidden state of the rows whose logits are.
-  // Unless `hidden` names that state, it is not computed for other rows.
+  // Whether the input of the LM head is wanted: the last hidden state, for the rows whose logits
+  // are wanted. Unless `hidden` names that state as well, it is not computed for other rows.
   bool head_input = false;
   // Whether the target's likeliest token after every row is wanted.
   bool answers = false;
@@ -29,7 +29,7 @@ struct TapSpec {
 TapSpec Merge(const TapSpec& a, const TapSpec& b);
 
 // The recorded values of one pass for one sequence: node n is row n. Valid until the model's next
-// pass; keys and values until the cache takes or gives back pages.
+// pass; keys and values are valid until the cache takes or gives back pages.
 class Taps {
  public:
   Tensor Hidden(int index) const { return hidden_.at(index); }    // [rows, hidden] f32

@@ -77,7 +77,7 @@ class Transformer final : public Model {
   void FillAnswers(const Pass& pass, Tensor logits, std::span<Taps> taps);
 
   ModelConfig config_;
-  TransformerWeights weights_;  // without its layers, which layers_ has
+  TransformerWeights weights_;  // without layers, which layers_ owns
   Backend& backend_;
   DecoderLayers layers_;
   size_t weight_bytes_;

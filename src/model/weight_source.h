@@ -17,21 +17,23 @@ namespace foretoken {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  // [rows, cols]. Errors: missing, another shape, or a type the backend cannot compute with.
+  // Loads a weight [rows, cols]. Errors: the weight is missing, has another shape, or has a type
+  // that the backend cannot compute with.
   virtual Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                                  int64_t cols) = 0;
-  // Rows `picked` of a matrix [rows, cols], in that order: [picked.size(), cols]. In the matrix's
-  // own type, or requantised to `type`. Errors: those of Matrix; columns that are not a whole
-  // number of the type's blocks. REQUIRES: 0 <= picked[i] < rows; not empty.
+  // Loads rows `picked` of a matrix [rows, cols], in that order, as [picked.size(), cols]: in the
+  // matrix's own type, or requantised to `type`. Errors: those of Matrix; `cols` is not a multiple
+  // of the type's block. REQUIRES: 0 <= picked[i] < rows; not empty.
   virtual Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows,
                                                    int64_t cols, std::span<const int32_t> picked,
                                                    std::optional<DType> type) = 0;
-  // [1, n] f32, whatever its type in the file.
+  // Loads a vector as [1, n] f32, whatever its type in the file. Errors: it is missing or has another size.
   virtual Result<Buffer> Vector(const std::string& name, int64_t n) = 0;
 };
 
-// Rows `picked` of a matrix whose rows of `cols` values of type `from` lie in `data`, as `to`.
-// REQUIRES: cols is a multiple of both types' blocks.
+// Copies rows `picked` of a matrix and converts them from type `from` to type `to`. `data` holds
+// all rows of the matrix, of `cols` values each. REQUIRES: cols is a multiple of both types'
+// blocks.
 std::vector<std::byte> GatherRows(const std::byte* data, DType from, int64_t cols,
                                   std::span<const int32_t> picked, DType to);
 

@@ -72,7 +72,7 @@ class CpuBackend : public Backend {
              std::unique_ptr<WeightPrefetch> prefetch, std::unique_ptr<ThreadPool> pool);
 
   // Sines and cosines of the last call's positions, kept because every layer of a pass rotates by
-  // the same ones.
+  // the same angles.
   struct Angles {
     RopeTable table;
     std::vector<Pos> positions;
@@ -103,7 +103,8 @@ class CpuBackend : public Backend {
   // Multiplies `tiles`, which have been made, with the weights of `group`.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);
   // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels
-  // of `group`, counted from its first weight's; `usual`: as in WorkShares::Split.
+  // of `group`, which are numbered from the first weight through the last. `usual`: as in
+  // WorkShares::Split.
   template <typename Body>
   void EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual, const Body& body);
   // Tells prefetch_ which weights each thread reads first in the products of `group`.

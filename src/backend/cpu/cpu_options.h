@@ -12,8 +12,8 @@
 namespace foretoken {
 
 // Which instruction set the CPU backend uses. kAuto takes the fastest of the machine. kAvxVnni is
-// AVX2 with dot products of bytes, kAvx512Vnni AVX-512 with dot products of bytes, kAvx512 with
-// those of bf16 as well, kAmx with the matrix unit, too.
+// AVX2 with dot products of bytes. kAvx512Vnni is AVX-512 with dot products of bytes; kAvx512 adds
+// dot products of bf16, and kAmx adds the matrix unit to those.
 enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
 struct CpuOptions {
   int threads = 0;  // 0 = one per core that this process may use
@@ -23,10 +23,10 @@ struct CpuOptions {
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
 // Every instruction set that has kernels, whether or not this machine has it; without kAuto.
 std::vector<CpuIsa> AllCpuIsas();
-// Those of this machine, the portable one first and the fastest, which kAuto takes, last.
+// The sets of this machine: the portable one first, the fastest, which kAuto takes, last.
 std::vector<CpuIsa> AvailableCpuIsas();
 std::string_view CpuIsaName(CpuIsa isa);
-// The name by which NewBackend makes such a backend: "cpu:avx2", or "cpu" for kAuto.
+// The name by which NewBackend makes a backend for `isa`: "cpu:avx2", or "cpu" for kAuto.
 std::string CpuBackendName(CpuIsa isa);
 
 }  // namespace foretoken

@@ -14,10 +14,10 @@
 namespace foretoken {
 
 // How activations are rounded: a block of a row becomes codes of magnitude at most 127 and a
-// power-of-two scale, its unit. 1.5 * 2^23 units are the block's base. An integer below 2^22 in
-// magnitude, added to the bits of the base, gives the float that is exactly the base plus as many
-// units. So a value is rounded by adding the base to it, and an integer sum of products that
-// started from the bits of the base becomes a float, times the unit, by subtracting the base.
+// power-of-two scale, its unit. The block's base is 1.5 * 2^23 units. An integer below 2^22 in
+// magnitude, added to the bits of the base, gives the float that is exactly the base plus that many
+// units. So a value is rounded by adding the base to it. An integer sum of products that started
+// from the bits of the base is turned into a float and scaled by the unit by subtracting the base.
 // Neither takes a multiplication, which on Zen 4 would compete with the products for an execution
 // port.
 //
@@ -30,9 +30,9 @@ enum class TileKind : int {
   kInt8Zero8,
   kInt8Zero16,
   kInt8Zero128,
-  kInt8Zero32,  // two of them, [rows] of the first sixteen and [rows] of the last
+  kInt8Zero32,  // two such values: [rows] of the first sixteen inputs, [rows] of the last
   kBf16Pairs,   // per chunk [cols / 2][rows][2]
-  kBf16Steps,   // per chunk [cols / 32][rows][32], the last step filled with zeros
+  kBf16Steps,   // per chunk [cols / 32][rows][32], the last step padded with zeros
   kF32,         // per chunk [cols][rows], an odd last column followed by zeros
 };
 inline constexpr int kTileKinds = 8;
@@ -71,8 +71,8 @@ consteval bool EveryFormatHasATile() {
 static_assert(EveryFormatHasATile());
 
 // The possible sizes of a chunk: rows that are multiplied together, with their sums in registers. A
-// tile is one or more chunks of one size, the last padded with zeros. A chunk of a size for which
-// MostChunks is 1 is a whole tile.
+// tile is one or more chunks of one size, the last padded with zeros. A size for which MostChunks
+// is 1 occurs only in tiles of one chunk.
 inline constexpr int kChunkRows[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 inline constexpr int kChunkSizes = 9;
 inline constexpr int kMaxTileRows = 64;
@@ -111,11 +111,11 @@ struct LinearCall {
 // The format of cached keys or values.
 enum class CacheType : int { kF32, kF16, kBF16, kQ8_0 };
 
-// Rows of a page of a cache: those of PagedRows (backend/paged_rows.h). Positions from one multiple
-// of a smaller power of two to the next lie in one page.
+// Rows of a cache page: kPageRows (backend/paged_rows.h). Any block of positions whose size is a
+// smaller power of two and that begins at a multiple of its size lies in one page.
 inline constexpr int kCachePageRows = 64;
 
-// A query row and the positions that it sees, [begin, count). Position i is cache row i where
+// A query row and the positions that it attends to, [begin, count). Position i is cache row i where
 // i < run, and cache row committed + chain[i - run] after that (AttentionUnit::committed).
 struct AttentionRow {
   const float* q;  // [heads][head_dim]
@@ -152,8 +152,8 @@ struct AttentionOp {
 // Which kernels multiply quantised weights in sets that have both `linear` and `vector_linear`.
 enum class ProductUnit : int { kFastest, kVector, kMatrix };
 
-// Tuning parameters of kernels. They affect only speed and change no bit of a result. Those that a
-// set of kernels can run: CheckConfig (kernel_config.h).
+// Tuning parameters of kernels. They affect only speed and change no bit of a result. CheckConfig
+// (kernel_config.h) says whether a set of kernels can run them.
 struct KernelConfig {
   int most_chunk_rows;   // of a tile: one of kChunkRows
   int least_chunk_rows;  // of a tile with several chunks: one of kChunkRows
@@ -175,8 +175,8 @@ struct Kernels {
   double crossover_rows;  // as in Backend::CrossoverRows (docs/performance.md)
   TileKind bf16_tile;     // what products with BF16 weights take
   KernelLimits limits;
-  // The fastest configurations, as measured: on AMD's cores (Zen 4) and on Intel's (Sapphire
-  // Rapids), whose configuration is used on all others.
+  // The fastest configurations: `on_amd` as measured on AMD's cores (Zen 4), `elsewhere` as
+  // measured on Intel's (Sapphire Rapids) and used on all cores but AMD's.
   KernelConfig on_amd, elsewhere;
 
   // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
@@ -209,8 +209,9 @@ struct Kernels {
   void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
   // The top `count` of n logits, highest first, the lower index first among equals, with the logits
-  // themselves as log_share; kNoToken where no more are above -infinity. Returns the sum of e^x
-  // over e^highest; 0 where a logit is NaN or, -infinity excepted, beyond kMostLogit in magnitude.
+  // themselves as log_share; filled up with kNoToken where fewer are above -infinity. Returns the
+  // sum of e^(x - highest); 0 where none is above -infinity, or where a logit is NaN or, -infinity
+  // excepted, beyond kMostLogit in magnitude.
   float (*top_k)(const float* x, int64_t n, int count, RankedToken* top);
 };
 

@@ -1,5 +1,5 @@
-// Memory for weights, allocated side by side on huge pages. Each of a model's hundreds of weights
-// would otherwise end on small pages.
+// Memory for weights, allocated one after the other on huge pages. If each of a model's hundreds of
+// weights had pages of its own, each would end on small pages.
 #pragma once
 
 #include <cstddef>

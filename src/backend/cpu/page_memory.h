@@ -17,7 +17,7 @@ using PageMemory = std::unique_ptr<std::byte[], PageRelease>;
 
 // Null when the system has no such memory left.
 PageMemory AllocatePages(size_t bytes);
-// The error for this case.
+// The error to return when AllocatePages(bytes) is null.
 Error OutOfMemory(size_t bytes);
 
 }  // namespace foretoken

@@ -60,8 +60,8 @@ inline void ConfigureTiles(int rows, int groups) {
   LoadTileConfig(config);
 }
 
-// Calls fn(constant 0), ... fn(constant P - 1). Constants, because the numbers of tile registers
-// are part of the instruction.
+// Calls fn(constant 0), ... fn(constant P - 1). The arguments are constants, because the numbers of
+// tile registers are part of the instruction.
 template <int N>
 struct Constant {
   static constexpr int kValue = N;

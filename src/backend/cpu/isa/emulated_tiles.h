@@ -99,7 +99,7 @@ void StoreTile(void* to, int64_t stride) {
   }
 }
 
-// A vector is a row of kSum. Columns beyond row_bytes are zero in kB, and so stay zero in kSum.
+// A vector is a row of kSum. Columns beyond row_bytes are zero in kCodes, and so also in kSum.
 template <int kSum, int kRows, int kCodes>
 void MultiplySignedUnsigned() {
   const TileProduct<kSum, kRows, kCodes> tiles;

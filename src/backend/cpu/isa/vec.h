@@ -63,7 +63,7 @@ FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
 // Prefetches the line at p for writing; p need not be valid.
 FT_INLINE void PrefetchForWriting(const void* p) {
 #if defined(__x86_64__)
-  // In assembly: compilers emit it only with options of their own. Where the CPU does not know it,
+  // In assembly: compilers emit the instruction only with special options. On a CPU that lacks it,
   // it does nothing.
   const auto& line = *static_cast<const char*>(p);
   asm volatile("prefetchw %0" ::"m"(line));
@@ -419,9 +419,9 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   return acc;
 }
 
-// The number of groups of codes below 2^bits whose products fit in 16 bits when summed by twos.
-// They are widened only afterwards, which takes half the instructions of a Dot4 for each group. 0
-// where this does not apply, as where Dot4 is one instruction.
+// The number of groups of codes below 2^bits whose products fit in 16 bits when summed by twos. The
+// sums are widened only afterwards, which takes half the instructions of a Dot4 for each group. 0
+// where this does not apply, for example where Dot4 is one instruction.
 constexpr int PairGroups(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }

@@ -64,7 +64,7 @@ FT_INLINE F PowerOfFraction(F f) {
 FT_INLINE F QuickExp(F x) {
   const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512 turn = _mm512_set1_ps(1.44269504088896341f);
-  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // and NaN
+  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // NaN too
   const __m512 y = _mm512_max_ps(low, x.v[0]);                          // a NaN stays
   const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
   F f, r;
@@ -75,7 +75,7 @@ FT_INLINE F QuickExp(F x) {
   r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
   return r;
 }
-// 2^x within 5e-6, as QuickExp; 0 below -100. REQUIRES: x <= 0.
+// 2^x within 5e-6, like QuickExp; 0 below -100. REQUIRES: x <= 0.
 FT_INLINE F QuickPower(F x) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
   const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);

@@ -54,8 +54,8 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
   }
 }
 
-// Scales the stored sums of panels [kBegin, kEnd) and adds them to a chunk's. Calls before(row)
-// ahead of each row.
+// Scales the stored sums of panels [kBegin, kEnd) and adds them to the sums of a chunk. Calls
+// before(row) ahead of each row.
 template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
 FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFormat, R> chunk,
                        const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
@@ -76,8 +76,8 @@ FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFo
 
 // Adds the products of a block of P panels, or of a half of it, to the sums of every chunk. The
 // latency from loading an AMX operand to storing the sums is long, and scaling these sums with
-// vector instructions takes no less. So panels are processed in two parts: AMX multiplies one while
-// the sums of the other are scaled.
+// vector instructions takes at least as long. So panels are processed in two parts: AMX multiplies
+// one part while the sums of the other are scaled.
 template <Format kFormat, int R, int P>
 FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
                         int chunks, F sums[][R][P], ReadAhead<kFormat, P> ahead) {
@@ -185,7 +185,7 @@ void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
     }
   }
   if (const int64_t rest = c.cols % kTileInputs; rest != 0) {
-    // The memory behind the panel may hold NaN or infinity, which must not be multiplied with the
+    // The memory after the panel may hold NaN or infinity, which must not be multiplied with the
     // zeros that pad x. So the last weights are copied to a padded buffer.
     alignas(64) std::byte last[P][1024] = {};
     for (int p = 0; p < P; ++p) {

@@ -1,9 +1,10 @@
 // The product of a block of weights and a chunk of activation rows, for every quantised format,
 // written once over vec.h.
 //
-// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), then its
-// minimum's term. Integer dots are exact, so quantised formats give the same bits on every
-// instruction set and for every number of rows in a tile.
+// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), where d
+// is the block's weight scale; then the term of the block's minimum is added. Integer dots are
+// exact, so quantised formats give the same bits on every instruction set and for every number of
+// rows in a tile.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -13,8 +14,8 @@
 namespace foretoken::FT_ISA {
 
 // Most rows of a chunk. With twelve rows (four where there are 16 vector registers), the sums of
-// the current block and those of the blocks before all stay in registers. With sixteen, two of them
-// do not, but products wait less often for earlier ones.
+// the current block and the sums over earlier blocks all stay in registers. With sixteen rows, two
+// of these sums do not, but products wait less often for earlier ones.
 inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
 // The number of independent sums that a row's products of a block are split into, so that their
 // latencies overlap. Integer sums are the same in any order.
@@ -95,7 +96,7 @@ struct BlockAt {
 };
 
 // The integer dot products of a block, or of a half of it, with the rows of a chunk. group(i)
-// returns the codes of group i. kTurns: as kTakeTurns; `all` then holds each row's sum over the
+// returns the codes of group i. kTurns: see kTakeTurns; `all` then holds each row's sum over the
 // blocks so far. It may wrap, since only the difference that a block adds is used.
 template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,

@@ -179,8 +179,8 @@ struct OpenGroup {
   }
 };
 
-template <Format kFormat>
 // A block of an OpenGroup, with BlockAt's interface.
+template <Format kFormat>
 struct OpenBlockAt {
   static constexpr int64_t kBytes = OpenGroup<kFormat>::kBlockBytes;
 
@@ -227,9 +227,9 @@ struct GroupAt {
   }
 };
 
-// Multiplies P panels with a tile of several chunks. Each group of blocks, then in the L1 cache, is
-// multiplied with all chunks in turn. The P panels share the part of the tile that belongs to the
-// group while it is cached.
+// Multiplies P panels with a tile of several chunks. While a group of blocks is in the L1 cache, it
+// is multiplied with one chunk after the other. The P panels share the part of the tile that
+// belongs to the group while it is cached.
 template <Format kFormat, int R, int P>
 void LinearGroups(const LinearCall& c, int64_t panel) {
   const int64_t panel_bytes = c.layout.panel_bytes;

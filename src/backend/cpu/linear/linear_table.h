@@ -85,8 +85,8 @@ FT_INLINE int64_t PaceOf(const LinearCall& c) {
 // A chunk's share of `bytes`, in whole cache lines.
 FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
 
-// Adds the products of `steps` steps of a panel to the sums of a chunk. Prefetches one line from
-// `next` on every `pace` steps; none where the pace is 0.
+// Adds the products of `steps` steps of a panel to the sums of a chunk. Every `pace` steps, it
+// prefetches one more line, from `next` on; none where the pace is 0.
 template <Format kFormat, int R>
 void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
              int64_t pace, F sums[R]) {
@@ -165,9 +165,10 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   for (int p = 0; p < P; ++p) StorePanel<R>(c, chunk, panel + p, acc[p]);
 }
 
-// Multiplies interleaved panels [begin, end) (PanelLayout::together): a slab of each in turn, as
-// one stream, with the part of the tile for the slab's inputs, which stays in the L1 cache. Loading
-// activations from L2 would disturb the hardware prefetcher.
+// Multiplies interleaved panels [begin, end) (PanelLayout::together), read as one stream: a slab of
+// the first panel, a slab of the second, and so on. Each slab is multiplied with the part of the
+// tile for its inputs, which stays in the L1 cache. Loading activations from L2 would disturb the
+// hardware prefetcher.
 template <Format kFormat, int R>
 void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;

@@ -1,6 +1,6 @@
 // Chooses the unit that multiplies quantised weights where a set of kernels has two: the vector
 // unit, faster for few rows, or the matrix unit (AMX), faster for many. Both give the same bits, so
-// the first calls of each shape of product are timed on either.
+// the first calls of each shape of product can be timed on both.
 #pragma once
 
 #include <cstddef>

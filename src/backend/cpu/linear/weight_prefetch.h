@@ -1,7 +1,7 @@
-// Prefetching of weights by waiting threads. Each prefetches the weights that it will read first in
-// the next product, which is taken to be the one that followed the current product last time.
-// Otherwise memory would be idle whenever a thread is ahead of the others, and while norms and
-// similar ops run on one thread.
+// Prefetching of weights by waiting threads. Each thread prefetches the weights that it will read
+// first in the next product, which is taken to be the one that followed the current product last
+// time. Without this, memory would be idle whenever a thread is ahead of the others, and while
+// norms and similar ops run on one thread.
 #pragma once
 
 #include <atomic>
