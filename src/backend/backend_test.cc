@@ -83,6 +83,7 @@ class PagedRowsTest : public BackendTest {
   Buffer in_ = Filled(backend(), kRows, kCols, x_);
 };
 
+// Paged rows hold the same values as rows of one tensor.
 TEST_P(PagedRowsTest, HoldWhatRowsInOnePieceHold) {
   EachCache([&](DType, const PagedRows& cache) {
     EXPECT_EQ(Values(backend(), cache, 0, kRows), want_);
@@ -300,6 +301,7 @@ TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
   }
 }
 
+// TopK gives only kNoToken for a row with NaN, +infinity or a huge logit.
 TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float high = std::numeric_limits<float>::infinity();
@@ -322,6 +324,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, PagedRowsTest, ::testing::ValuesIn(testing::T
 INSTANTIATE_TEST_SUITE_P(Backends, BackendTest, ::testing::ValuesIn(testing::TestedBackends()),
                          [](const auto& info) { return info.param.ParameterName(); });
 
+// NewBackend makes a backend of every name in BackendNames.
 TEST(Backends, EveryNameMakesOne) {
   for (const std::string& name : BackendNames()) {
     const auto backend = NewBackend(name, {.threads = 3});
@@ -353,6 +356,7 @@ TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
   EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);
 }
 
+// kAuto takes the last of the available sets.
 TEST(CpuIsas, TheLastIsWhatAutoTakes) {
   const auto backend = NewCpuBackend();
   ASSERT_TRUE(backend.ok());

@@ -61,6 +61,7 @@ TEST_P(ProductLaws, AreCloseToADoublePrecisionLoop) {
   }
 }
 
+// A row's product has the same bits, whatever rows are in the call.
 TEST_P(ProductLaws, ARowDoesNotSeeItsNeighbours) {
   for (const DType type : testing::kWeightTypes) {
     const auto weight = Load(*backend_, RandomWeight(type, kOutputs, kInputs, 1));
@@ -74,6 +75,7 @@ TEST_P(ProductLaws, ARowDoesNotSeeItsNeighbours) {
   }
 }
 
+// A group of products has the bits of separate products.
 TEST_P(ProductLaws, AGroupIsItsProductsOneByOne) {
   const auto a = Load(*backend_, RandomWeight(DType::kQ8_0, kOutputs, kInputs, 1));
   const auto b = Load(*backend_, RandomWeight(DType::kBF16, 64, kInputs, 2));
@@ -91,6 +93,7 @@ TEST_P(ProductLaws, AGroupIsItsProductsOneByOne) {
   EXPECT_EQ(Values(*backend_, second.tensor), Multiply(*b, in.tensor));
 }
 
+// A product of a normed input has the bits of the product of RmsNorm's output.
 TEST_P(ProductLaws, ANormedInputIsTheNormsOutput) {
   const auto weight = Load(*backend_, RandomWeight(DType::kQ8_0, kOutputs, kInputs, 1));
   const Buffer in = Inputs(), gain = Inputs(1, kInputs, 3);
@@ -100,6 +103,7 @@ TEST_P(ProductLaws, ANormedInputIsTheNormsOutput) {
             Multiply(*weight, normed.tensor));
 }
 
+// A feed-forward block has the bits of separate products and SiluMul.
 TEST_P(ProductLaws, AFeedForwardBlockIsItsPartsOneByOne) {
   constexpr int64_t kWidth = 96;
   const auto gate = Load(*backend_, RandomWeight(DType::kQ8_0, kWidth, kInputs, 1));

@@ -112,6 +112,7 @@ TEST_F(StrictBackendDeathTest, ShapesAgree) {
                "Embed: a token has no row");
 }
 
+// An op ends the process if an output overlaps an input that it may not replace.
 TEST_F(StrictBackendDeathTest, OutputsOverlapNoInputs) {
   const Buffer x = Floats(4, 64), gain = Floats(1, 32);
   const Tensor upper = x.tensor.Rows(0, 3), lower = x.tensor.Rows(1, 3);
@@ -138,6 +139,7 @@ TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
   backend_->CopyRows(cache.rows().Groups(0, 1), cache.rows().Groups(1, 1), 0, 9);
 }
 
+// Pages have the type of their memory, and their rows, groups and pages do not overlap.
 TEST_F(StrictBackendDeathTest, PagesAreLaidOutAsTheirMemory) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
   const Buffer x = Floats(70, 64);
@@ -158,6 +160,7 @@ TEST_F(StrictBackendDeathTest, PagesAreLaidOutAsTheirMemory) {
   store(cache.rows());
 }
 
+// A row attends to some row, and only to rows of its cache; its chain ascends after its run.
 TEST_F(StrictBackendDeathTest, RowsSeePathsWithinTheirCaches) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 64, 64, 32, 1);
   const Buffer stored = Floats(64, 64), q = Floats(2, 64), out = Floats(2, 64);

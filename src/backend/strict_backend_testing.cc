@@ -316,7 +316,7 @@ void ExpectPaths(const StrictOp& op, const Visibility& v) {
   }
 }
 
-// Checks that what the query rows of one sequence see lies in its cache.
+// Checks that the rows that the query rows of one sequence attend to lie in its cache.
 void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
                                  const AttentionSequence& sequence) const {
   op.Expect(sequence.visible != nullptr, "`visible` is missing");

@@ -59,7 +59,7 @@ Status KvCache::Grow(int rows) {
   return {};
 }
 
-// Makes the page that the committed rows end in the cache's own: the next rows are written to it
+// Makes the page in which the committed rows end the cache's own: the next rows are written to it
 // and to the pages after it. Of these, a truncated cache may share only the first one.
 Status KvCache::OwnTail() {
   const auto tail = static_cast<size_t>(length_ / kPageRows);

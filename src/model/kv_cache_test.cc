@@ -1,3 +1,4 @@
+// Tests of KvCache: commits, forks, shared pages, and the rows that a row attends to.
 #include "model/kv_cache.h"
 
 #include <gtest/gtest.h>
@@ -167,6 +168,7 @@ TEST_P(KvCacheTest, ForgottenPagesAreTakenAgain) {
   EXPECT_EQ(pool_->bytes_in_use(), static_cast<int64_t>(cache_.bytes() + other.bytes()));
 }
 
+// A fork shares full pages with its origin; later rows of each do not affect the other.
 TEST_P(KvCacheTest, ForksShareWholePagesAndGoTheirOwnWay) {
   Write(cache_, Numbers(0, 150));
   for (const int length : {0, 1, 63, 64, 65, 128, 150}) {
@@ -184,6 +186,7 @@ TEST_P(KvCacheTest, ForksShareWholePagesAndGoTheirOwnWay) {
   EXPECT_EQ(cache_.own_bytes(), cache_.bytes()) << "nobody holds the pages of forks that are gone";
 }
 
+// The bytes_share of all holders of a page add up to the page.
 TEST_P(KvCacheTest, TheSharesOfAPageAddUpToIt) {
   Write(cache_, Numbers(0, 150));
   EXPECT_EQ(cache_.bytes_share(), 3 * page_bytes());
@@ -236,6 +239,7 @@ TEST_P(KvCacheTest, WritersLeaveSharedPagesAlone) {
   ExpectLabels(*second, Numbers(0, 128));
 }
 
+// A cache that needs more pages than its pool's limit reports an error and stays intact.
 TEST_P(KvCacheTest, BeyondTheLimitOfItsPoolIsAnError) {
   pool_->set_limit(static_cast<int64_t>(3 * page_bytes()));
   EXPECT_EQ(pool_->bytes_left(), pool_->limit());
@@ -263,6 +267,7 @@ TEST_P(KvCacheTest, BeyondTheLimitOfItsPoolIsAnError) {
   EXPECT_EQ(pool_->bytes_held(), pool_->limit());
 }
 
+// A pool lives as long as its caches.
 TEST_P(KvCacheTest, CachesKeepTheirPool) {
   auto cache = std::make_unique<KvCache>(PoolOf(*backend_, GetParam()));
   Write(*cache, Numbers(0, 70));
@@ -282,7 +287,7 @@ class VisibilityTest : public ::testing::Test {
       : backend_(NewTestedBackend({.threads = 1})),
         cache_(PagePool::Create(*backend_, {.layers = 1, .kv_heads = 1, .head_dim = 8})) {}
 
-  // The provisional rows that row `r` of `v` sees, in order.
+  // The provisional rows that row `r` of `v` attends to, in order.
   static std::vector<int> Seen(const Visibility& v, int r) {
     std::vector<int> seen = Range(v.run[r]);
     seen.insert(seen.end(), v.chain.begin() + v.begin[r], v.chain.begin() + v.begin[r + 1]);
@@ -336,6 +341,7 @@ TEST_F(VisibilityTest, MatchesAncestorsOfRandomForests) {
 
 using KvCacheDeathTest = VisibilityTest;
 
+// Arguments that violate the REQUIRES of KvCache end the process.
 TEST_F(KvCacheDeathTest, RefusesBrokenPromises) {
   EXPECT_DEATH((void)cache_.Append(std::array{0}), "check failed");  // its own parent
   ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0}).ok());

@@ -1,3 +1,4 @@
+// Tests of model shapes, CheckConfig, cache types and rotary frequencies.
 #include "model/model_config.h"
 
 #include <gtest/gtest.h>

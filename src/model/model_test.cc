@@ -186,7 +186,8 @@ TEST_P(ModelTest, WindowHidesTheDistantPast) {
   EXPECT_EQ(Feed(*model_, *cache_, prompt_, 33).back() == last, config_.sliding_window > 0);
 }
 
-// Several sequences of different lengths in one batch, the last one checked against it alone.
+// Several sequences of different lengths in one batch; the last one has the bits that it has in a
+// batch of its own.
 TEST_P(ModelTest, SequencesDoNotSeeEachOther) {
   std::vector<std::unique_ptr<KvCache>> caches;
   std::vector<SequenceRows> batch;
@@ -206,6 +207,7 @@ TEST_P(ModelTest, SequencesDoNotSeeEachOther) {
   EXPECT_EQ(Score(*model_, batch), expected);
 }
 
+// Only requested logits are returned, and their bits do not depend on which others are requested.
 TEST_P(ModelTest, OnlyRequestedLogitsAndTheyDoNotDependOnTheRequest) {
   SequenceRows rows{.cache = cache_.get(), .tokens = prompt_, .parents = ChainParents(33)};
   const RowLogits all = Score(*model_, {&rows, 1});

@@ -80,8 +80,8 @@ class RandomWeights final : public WeightSource {
   }
 
  private:
-  // Memory mapped separately, so that freeing it returns it to the system. On the heap, interleaved
-  // with the backend's allocations, it was not returned, and a model took twice its size.
+  // Mapped separately from the heap, so that freeing the memory returns it to the system. On the
+  // heap, between the backend's allocations, it was not returned, and a model took twice its size.
   struct Unmap {
     size_t size = 0;
     void operator()(std::byte* p) const { munmap(p, size); }

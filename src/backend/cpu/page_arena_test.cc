@@ -36,6 +36,7 @@ TEST(PageArena, PiecesDoNotTouch) {
   }
 }
 
+// A request beyond the system's memory gives null, and the arena remains usable.
 TEST(PageArena, MoreThanThereIs) {
   PageArena arena;
   EXPECT_EQ(arena.Allocate(size_t{1} << 62), nullptr);

@@ -5,8 +5,8 @@
 // With a BF16 cache, queries and weights are rounded to bf16. With F16 and Q8_0 caches, cached
 // values, queries and weights are each split into two bf16 (16 bits), and three of their four
 // products are computed. A query's result is accumulated over spans and steps of absolute positions
-// as in attention_kernels.h, so its bits do not depend on other queries. They differ from those of
-// AVX-512.
+// as in attention_kernels.h, so its bits do not depend on other queries. The AVX-512 kernels give
+// other bits.
 #pragma once
 
 #include "backend/cpu/attention/amx_numbers.h"
@@ -16,12 +16,13 @@
 namespace foretoken::FT_ISA {
 
 // An engine of WalkSpans. kParts: bf16 values that make up one value of the cache. kQueries:
-// queries of a tile, 16 or 8. With 8, one vector turns two positions into weights, with the same
-// bits.
+// queries of a tile, 16 or 8. With 8, a vector holds the scores of two positions; the bits are the
+// same.
 template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  // Half as many positions with two parts: what they are widened to must fit the L1 cache, too.
+  // With two parts a span has half as many positions, because their widened keys and values must
+  // fit the L1 cache, too.
   static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
   static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
 
@@ -338,7 +339,7 @@ class TileAttention {
     }
   }
 
-  // Sets the scores of positions that a lane's query does not see to -infinity.
+  // Masks scores: -infinity at positions that a lane's query does not attend to.
   void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
     const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
     const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
@@ -489,7 +490,7 @@ class TileAttention {
   std::byte *q_, *keys_, *values_, *weights_;
   float *scores_, *mixed_;     // [2][kSpan][16] and [tiles][2 steps][16][16]
   float *sums_, *tops_;        // [tiles][16]
-  int32_t *begins_, *counts_;  // [tiles][16] what each query sees
+  int32_t *begins_, *counts_;  // [tiles][16] bounds of each query's positions
   int64_t scratch_;
 };
 
@@ -501,7 +502,7 @@ AttentionOp OpOfQueries(const AttentionUnit& u) {
   return EngineOp<Many>();
 }
 
-// The matrix unit for keys and values of one type other than F32, AVX-512 for all others.
+// Uses the matrix unit if keys and values have one type other than F32, else AVX-512.
 inline AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == u.value_type) {
     if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);

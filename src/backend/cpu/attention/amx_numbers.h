@@ -16,8 +16,8 @@ FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
 // a and b truncated to bf16: lanes of a in the low halves, of b in the high halves.
 FT_INLINE F CutPairs(F a, F b) { return AsF(ShiftRight(AsI(a), 16) | HighHalf(b)); }
 
-// The 32 elements of a step as bf16. In two parts they are truncated, in pairs (a[i], b[i]); in one
-// part they are rounded, in their order.
+// The 32 elements of a step as bf16. With two parts they are truncated and stored as pairs (a[i],
+// b[i]); with one part they are rounded and stay in order.
 template <int kParts>
 FT_INLINE F CutStep(F a, F b) {
   if constexpr (kParts == 2) return CutPairs(a, b);

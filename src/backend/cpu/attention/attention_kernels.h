@@ -3,8 +3,8 @@
 // The softmax is computed online, span after span of absolute positions in ascending order. A query
 // keeps the exact maximum of its scores so far, the sum of their exponentials (position p in lane p
 // mod 16), and the sum of weighted values, added position by position. Where the maximum rises,
-// these sums are scaled down. The order of all sums depends on absolute positions alone, whatever
-// is computed beside them, so a committed and a provisional prefix give equal bits.
+// these sums are scaled down. The order of all sums depends on absolute positions only, whatever
+// else a call computes, so a committed and a provisional prefix give equal bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_products.h"
@@ -20,8 +20,8 @@ FT_INLINE I Seen(int at, int begin, int count) {
   return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
-// Sets those scores of a span's blocks that the query's row does not see to -infinity. Returns the
-// largest score in each lane, or `top` where that is larger.
+// Sets the scores of a span's blocks to -infinity at positions that the query's row does not attend
+// to. Returns the largest score in each lane, or `top` where that is larger.
 FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float* scores) {
   for (int b = 0; b < blocks; ++b) {
     const int from = at + b * kKeys;
@@ -120,9 +120,9 @@ class VectorAttention {
   // Queries that are processed together, so that their scores stay in the L1 cache.
   static constexpr int kTogether = 8;
 
-  // Turns the scores of some queries into weights, zero at positions that a query does not see, and
-  // rescales their sums to the new maxima. A step is done for all queries before the next step,
-  // because each step waits for the result of the one before.
+  // Turns the scores of some queries into weights, zero at positions that a query does not attend
+  // to, and rescales their sums to the new maxima. A step is done for all queries before the next
+  // step, because each step waits for the result of the one before.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kTogether];
     for (int i = 0; i < queries; ++i) {
@@ -150,7 +150,7 @@ class VectorAttention {
   }
 
   const AttentionUnit& u_;
-  int64_t padded_, depth_;  // elements of a head, and words
+  int64_t padded_, depth_;  // elements of a padded head, and its words
   int queries_;
   Asks asks_;
   float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;
@@ -170,13 +170,13 @@ int64_t AttentionScratch(const AttentionUnit& u) {
   return Engine(u).scratch();
 }
 
-// Attention as an engine computes it.
+// The op that computes attention with an engine.
 template <typename Engine>
 constexpr AttentionOp EngineOp() {
   return {&AttentionScratch<Engine>, &RunAttention<Engine>};
 }
 
-// Attention by the op that kChoose returns for each unit.
+// The op that computes each unit with the op that kChoose returns for it.
 template <AttentionOp (*kChoose)(const AttentionUnit&)>
 constexpr AttentionOp ChosenOp() {
   return {[](const AttentionUnit& u) { return kChoose(u).scratch(u); },

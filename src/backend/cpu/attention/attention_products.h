@@ -20,7 +20,7 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int kKeys = 16;  // positions of a block
-// Positions of a span: what they are widened to stays in the L1 cache.
+// Positions of a span. Their widened keys and values stay in the L1 cache.
 inline constexpr int kSpan = 64;
 
 // Finds the cache rows of a block, and prefetches some positions of the next span.
@@ -95,8 +95,8 @@ class FloatNumbers {
 };
 
 #if defined(__AVX512F__)
-// FloatNumbers for caches of 16 bits or fewer, with a faster exponential: its error is small beside
-// the rounding of the cached values.
+// FloatNumbers for caches of 16 bits or fewer, with a faster exponential: its error is small
+// compared with the rounding of the cached values.
 class ShortNumbers : public FloatNumbers {
  public:
   FT_INLINE static F Power(F x) { return QuickExp(x); }

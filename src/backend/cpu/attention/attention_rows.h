@@ -27,7 +27,7 @@ FT_INLINE F LoadQ8_0(const std::byte* row, int64_t i) {
   return Splat(ScaleQ8_0(row, i)) * ToF(LoadS8(row + i / 32 * 34 + 2 + i % 32));
 }
 
-// Elements [i, i + 16) of a cache row, or its first n of them and zeros.
+// Elements [i, i + 16) of a cache row; if n < 16, only the first n of them, then zeros.
 template <CacheType kType>
 FT_INLINE F LoadCache(const std::byte* row, int64_t i, int64_t n) {
   if constexpr (kType == CacheType::kF32) {
@@ -83,8 +83,8 @@ FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
   return from + n <= row.run && from + n <= row.count;
 }
 
-// Writes the cache rows of positions [from, from + n) to `rows`, as BlockRow gives them. REQUIRES:
-// as InSequence.
+// Writes the cache rows of positions [from, from + n) to `rows`, like BlockRow for each of them.
+// REQUIRES: those of InSequence.
 FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, int n, const std::byte** rows) {
   if (InSequence(row, from, n)) {
@@ -103,9 +103,9 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 
 // Prefetches the cache rows of the next span, as far as they belong to a row's run, one position at
 // a time between arithmetic. Issued all at once, the prefetches would fill the core's queue of
-// outstanding reads, and memory would be idle afterwards. kMayBeNearest: whether a unit may choose
-// to prefetch into the L1 cache, which is faster on some CPUs. Engines that never do avoid the
-// branch, which costs a few percent.
+// outstanding reads, and memory would be idle afterwards. kMayBeNearest: whether `nearest` can
+// select the L1 cache, which is faster on some CPUs. Engines that never use it avoid the branch,
+// which costs a few percent.
 template <bool kMayBeNearest>
 class AsksOf {
  public:
@@ -190,14 +190,14 @@ inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
 
 // What the rows of a unit have in common.
 struct SharedRows {
-  int begin, count;  // [begin, count) holds every position that any row sees
-  int run;           // below it, a position is the same cache row for all rows that see it
+  int begin, count;  // [begin, count) holds every position that any row attends to
+  int run;           // below it, a position is the same cache row for all these rows
   int longest;       // index of a row through which all shared positions are read
 };
 
-// Rows of one chain see prefixes of the last row's positions, so all of these can be shared.
-// Positions beyond a row's own last one get weight zero; as zero times infinity is NaN, they are
-// shared only if their values are finite.
+// Rows of one chain attend to prefixes of the last row's positions, so all of these can be shared.
+// Positions beyond a row's own last one get weight zero. Because zero times infinity is NaN, they
+// are shared only if their values are finite.
 FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
   int fewest = all.count;
@@ -221,7 +221,7 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   return all;
 }
 
-// Whether two rows see the same positions, as queries of one token do.
+// Whether two rows attend to the same positions, like the queries of one token.
 FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
   return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
 }
@@ -241,7 +241,7 @@ FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   static_assert(kCachePageRows % kSpan == 0 && kSpan % kBlock == 0);
   const SharedRows all = ShareRows(u);
   for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
-    const bool last = all.run == all.count;  // no row sees beyond the run
+    const bool last = all.run == all.count;  // no row attends beyond the run
     const int left = (all.run - at + (last ? kBlock - 1 : 0)) / kBlock;
     const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
     for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);

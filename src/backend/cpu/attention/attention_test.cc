@@ -1,5 +1,5 @@
-// Attention: results are right to within rounding, and a token's result has the same bits whether
-// its prefix is committed or provisional, in whatever tree and batch it is scored.
+// Attention: results are right up to rounding, and a token's result has the same bits whether its
+// prefix is committed or provisional, in whatever tree and batch it is scored.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -304,6 +304,7 @@ TEST_P(AttentionTest, IsCloseBehindASink) {
   ExpectCloseToADoublePrecisionLoop(GetParam(), t, 1);
 }
 
+// A node's result has the bits that it has when its ancestors are committed.
 TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
   const Case& c = GetParam();
   for (uint32_t seed = 2; seed < 6; ++seed) {
@@ -493,7 +494,7 @@ TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
   EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have other units
 }
 
-// The load of each of four threads, a quarter of the units each.
+// The load of each of four threads, which take a quarter of the pieces each.
 std::vector<int64_t> LoadsOf(std::span<const UnitLoad> units, std::span<const UnitPiece> pieces) {
   std::vector<int64_t> loads(4);
   for (int64_t t = 0; t < 4; ++t) {
@@ -515,6 +516,7 @@ std::vector<UnitPiece> UnlikeUnits(std::span<const UnitLoad> units) {
   return pieces;
 }
 
+// Many units of different loads are distributed so that threads get about equal work.
 TEST(UnlikeUnits, ManyAreDealtByTheirLoads) {
   std::vector<UnitLoad> units;
   for (int i = 0; i < 40; ++i) units.push_back({4, 100 + 37 * i % 1000});
@@ -529,6 +531,7 @@ TEST(UnlikeUnits, ManyAreDealtByTheirLoads) {
   EXPECT_LT(*std::ranges::max_element(loads), 1.05 * *std::ranges::min_element(loads));
 }
 
+// A unit that would occupy one thread for too long is cut.
 TEST(UnlikeUnits, ALargeOneIsCut) {
   const std::vector<UnitLoad> units = {{4, 50}, {48, 4000}, {4, 60}};
   const std::vector<UnitPiece> pieces = UnlikeUnits(units);
@@ -543,6 +546,7 @@ TEST(UnlikeUnits, ALargeOneIsCut) {
   EXPECT_LT(*std::ranges::max_element(loads), 52 * 4000 / 2);
 }
 
+// A unit is cut at most into pieces of one query.
 TEST(UnlikeUnits, FewQueriesAreNotCutBeyondOne) {
   for (const UnitPiece& piece : UnlikeUnits(std::vector<UnitLoad>{{1, 5000}, {1, 10}})) {
     EXPECT_EQ(piece.pieces, 1);

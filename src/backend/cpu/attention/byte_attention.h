@@ -6,7 +6,7 @@
 // block of 32 elements of its values. Each integer is split into two bytes, so its products with a
 // byte and their sums are exact. The rounding error, 2^-15 of the largest value of a block, is far
 // below that of storing the cache in 8 bits. Spans are accumulated as in VectorAttention, except
-// that exponents are those of two.
+// that exponentials are powers of two.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
@@ -117,8 +117,8 @@ class ByteAttention {
   // The element of a piece that is d-th in the layout of ValueAt; groups of four stay together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
 
-  // The number of queries from `first` on that are processed together: those that see all of the
-  // span or, where the first does not, those that see the same part of it.
+  // The number of queries from `first` on that are processed together: those that attend to all of
+  // the span or, if the first does not, those that attend to the same part of it.
   int Together(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
     if (SeesAll(first, at, blocks)) {
@@ -369,19 +369,19 @@ class ByteAttention {
     }
   }
 
-  // Whether a query's row sees every position of a span's blocks.
+  // Whether a query's row attends to every position of a span's blocks.
   bool SeesAll(int query, int at, int blocks) const {
     const AttentionRow& row = u_.rows[query / u_.heads];
     return row.begin <= at && row.count >= at + blocks * kKeys;
   }
 
-  // Turns the scores of n queries, which see the same part of a span, into weights, and rescales
-  // their sums to the new maxima. A step is done for all queries before the next step, because each
-  // step waits for the result of the one before.
+  // Turns the scores of n queries, which attend to the same part of a span, into weights, and
+  // rescales their sums to the new maxima. A step is done for all queries before the next step,
+  // because each step waits for the result of the one before.
   //
   // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
-  // span it is the least power that none of them exceeds. Where that of a later span is higher,
-  // sums are scaled down by a power of two as well.
+  // span this is the least power of two that none of them exceeds. Where the power of a later span
+  // is higher, sums are scaled down by a power of two as well.
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {
@@ -412,8 +412,8 @@ class ByteAttention {
     }
   }
 
-  // Expresses the scales of a span's values of piece s in a unit that makes the largest scale that
-  // the row of `query` sees at most 2^16. Returns the unit.
+  // Expresses the scales of a span's values of piece s in a unit that makes the largest scale among
+  // the positions of `query` at most 2^16. Returns the unit.
   F ScaleValues(int query, int s, int at, int blocks) {
     const AttentionRow& row = u_.rows[query / u_.heads];
     const bool all = SeesAll(query, at, blocks);

@@ -42,7 +42,7 @@ void ChooseHead(const PagedRows& keys, const PagedRows& values, int64_t h, Atten
   u.column = grouped ? 0 : h * u.head_dim;
 }
 
-// The number of provisional rows that row r sees from the first one on, without a gap.
+// How many provisional rows row r attends to, from the first one on without a gap.
 int RunOf(const Visibility& visible, int r) {
   int run = visible.run[r];
   for (int i = visible.begin[r]; i < visible.begin[r + 1] && visible.chain[i] == run; ++i) ++run;
@@ -59,8 +59,7 @@ int64_t RowsRead(const Visibility& visible) {
   return int64_t{visible.committed} + last + 1;
 }
 
-// The units of a call, numbered sequence after sequence, in each by blocks of rows, in each by
-// key/value heads.
+// The units of a call: numbered by sequence, then by block of rows, then by key/value head.
 class UnitMaker {
  public:
   UnitMaker(const AttentionArgs& args, bool prefetches_near, std::vector<AttentionRow>& rows,

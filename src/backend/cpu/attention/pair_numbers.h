@@ -69,7 +69,7 @@ class PairNumbers {
  protected:
   static constexpr int kWords = 2 * kLanes;  // bf16 of a register
 
-  // Elements [i, i + 32) of a row, or its first n of them and zeros.
+  // Elements [i, i + 32) of a row; if n < 32, only the first n of them, then zeros.
   FT_INLINE static __m512i LoadPairs(const std::byte* row, int64_t i, int64_t n = kWords) {
     if (n >= kWords) return _mm512_loadu_si512(row + 2 * i);
     return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, row + 2 * i);

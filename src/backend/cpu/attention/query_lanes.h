@@ -1,9 +1,9 @@
 // Attention over one key/value head with AVX-512: a lane of the scores is a query.
 //
-// In VectorAttention a lane is a position, so it transposes keys, and it copies values. Here the
-// loads of the products broadcast keys to the lanes, and values are multiplied where they lie in
-// the cache. Every sum has the same terms in the same order in both engines, so results have the
-// same bits.
+// In VectorAttention a lane is a position, so that engine transposes keys, and it copies values.
+// Here the loads of the products broadcast keys to the lanes, and values are multiplied where they
+// lie in the cache. Every sum has the same terms in the same order in both engines, so results have
+// the same bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
@@ -15,8 +15,8 @@ struct OfType {
   static constexpr CacheType kType = kCacheType;
 };
 
-// Words of one float, for caches of kTypes. Such a class has, in addition to Numbers
-// (attention_products.h):
+// Words of one float, for caches of kTypes. A class of words has, in addition to the members of
+// Numbers (attention_products.h):
 //   Choose(type, f): calls f(OfType<type>()).
 //   LoadWords: sixteen words of a row's key, from word `word` of the head on.
 //   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
@@ -93,8 +93,8 @@ class QueryLanes {
   static constexpr int kVectors = kSide == 1 ? 1 : 2;   // of values that are read together
   static constexpr int kPiece = 32;                     // a head's column is a multiple of this
   // Positions, words and weighted positions that are processed for each prefetched position of the
-  // next span. The next span is prefetched completely when this one is done, and memory is never
-  // idle.
+  // next span. With these values the next span is prefetched completely when this one is done, and
+  // memory is never idle.
   static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth / (8 * kTogether);
   static constexpr int kMixedPerAsk = kHeadDim * 3 / 32;
 
@@ -148,7 +148,7 @@ class QueryLanes {
            i % kQueries * kSide + j % kSide;
   }
 
-  // Processes a span: positions [at, at + seen), each of which some row sees.
+  // Processes a span: positions [at, at + seen), to each of which some row attends.
   void Span(int at, int seen) {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
     const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
@@ -180,8 +180,9 @@ class QueryLanes {
     }
   }
 
-  // Scores the positions from at + common on, where rows see different cache rows. Each of these
-  // cache rows is scored for all queries, and only the scores of the rows that see it are kept.
+  // Scores the positions from at + common on, where a position is not the same cache row for all
+  // rows. Each of these cache rows is scored for all queries, and only the scores of the rows that
+  // attend to it are kept.
   void ScoreTail(int at, int common, int seen) {
     Column columns[kKeys];
     int count = 0;
@@ -203,7 +204,7 @@ class QueryLanes {
     if (count > 0) ScoreColumns(at, columns, count);
   }
 
-  // A cache row that some rows see at position `position` of a span.
+  // A cache row that some rows attend to at position `position` of a span.
   struct Column {
     int position, row;
   };

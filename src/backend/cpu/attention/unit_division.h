@@ -15,9 +15,9 @@ struct UnitDivision {
   int64_t pieces_each = 0;
 };
 
-// Divides `units` units of `queries` queries each, `last_queries` in those left over. A piece
-// prepares keys and values again, which takes as long as `few_queries` queries, so units are cut
-// only where that shortens the longest thread by a tenth.
+// Divides `units` units of `queries` queries each; those left over have `last_queries` queries.
+// Every piece prepares keys and values again, which takes as long as `few_queries` queries, so
+// units are cut only where that shortens the longest thread by a tenth.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
 
@@ -32,10 +32,10 @@ struct UnitPiece {
   int unit = 0, piece = 0, pieces = 1;
 };
 
-// Divides units of different loads, as several sequences have. `out` gets them in the order in
-// which threads take them: each thread an equal number of consecutive pieces (WorkShares), with
-// about an equal share of the work. Large units are cut where that shortens the longest thread by a
-// tenth.
+// Divides units of different loads, such as those of several sequences. `out` gets them in the
+// order in which threads take them: each thread an equal number of consecutive pieces (WorkShares),
+// with about an equal share of the work. Large units are cut where that shortens the longest thread
+// by a tenth.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);
 

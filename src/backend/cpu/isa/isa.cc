@@ -65,7 +65,7 @@ bool PairsAreSlow() {
 
 struct InstructionSet {
   CpuIsa isa;
-  std::string_view name;          // also that of its kernels
+  std::string_view name;          // also the name of its kernels
   bool (*is_here)();              // whether this machine has it; null: another architecture's
   const Kernels& (*kernels)();    // null with is_here
   bool (*is_slower)() = nullptr;  // whether this processor is faster with the set before it
@@ -82,7 +82,7 @@ constexpr InstructionSet kSets[] = {
     {CpuIsa::kAmx, "amx", FT_ON_X86(HasAmx), FT_ON_X86(AmxKernels)},
 };
 
-// CpuIsa has kAuto and then these.
+// CpuIsa lists kAuto and then these sets, in this order.
 consteval bool EverySetIsListed() {
   for (size_t i = 0; i < std::size(kSets); ++i) {
     if (static_cast<size_t>(kSets[i].isa) != i + 1) return false;

@@ -25,6 +25,7 @@ TEST_P(KernelConfigTest, EveryProcessorsOwnIsAdmitted) {
   EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());
 }
 
+// Every supported configuration has a tile, and kernels for it, for any number of rows.
 TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
   const std::vector<KernelConfig> admitted = AdmittedConfigs(kernels());
   ASSERT_FALSE(admitted.empty());

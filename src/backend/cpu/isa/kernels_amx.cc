@@ -1,3 +1,4 @@
+// AMX: the AVX-512 kernels, with products and attention on the matrix unit.
 #define FT_ISA amx
 #include "backend/cpu/attention/amx_attention.h"
 

@@ -1,3 +1,4 @@
+// AVX2 with FMA and F16C.
 #define FT_ISA avx2
 #include "backend/cpu/attention/attention_kernels.h"
 #include "backend/cpu/rows/row_kernels.h"

@@ -1,3 +1,4 @@
+// AVX-512 with dot products of bytes (VNNI).
 #define FT_ISA avx512
 #include "backend/cpu/attention/byte_attention.h"
 #include "backend/cpu/attention/query_lanes.h"

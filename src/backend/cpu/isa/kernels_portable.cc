@@ -1,3 +1,4 @@
+// Kernels for any CPU.
 #define FT_ISA portable
 #include "backend/cpu/attention/attention_kernels.h"
 #include "backend/cpu/rows/row_kernels.h"

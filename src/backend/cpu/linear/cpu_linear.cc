@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Panels that are multiplied together: as many as are read as parallel streams.
+// Panels that are multiplied together: the number that is read as parallel streams.
 constexpr int64_t kPanelsTogether = 4;
 // Threads' shares begin at multiples of this many panels. Four would split a narrow matrix unevenly
 // (36 panels into 20 and 16).
@@ -81,7 +81,7 @@ class Product {
     Run(call, tile);
   }
 
-  // The address of a panel or, where panels are interleaved, of those that it is interleaved with.
+  // The address of a panel or, where panels are interleaved, of its group of interleaved panels.
   const std::byte* Panel(int64_t panel) const {
     const PanelLayout& layout = weight_.layout();
     return weight_.data() + layout.At(panel - panel % layout.together, 0);
@@ -192,7 +192,7 @@ class GatedProduct {
   // Panels of a strip. A thread's share has at least two strips, so that other threads can take the
   // second.
   static int64_t StripPanels(const PackedWeight& gate, const Tiles& in, int threads) {
-    const int64_t rows = in.tiles().back().rows;  // none has more
+    const int64_t rows = in.tiles().back().rows;  // the last tile is the largest
     const int64_t share = gate.panels() / threads;
     const int64_t strips = kStripBytes / (gate.layout().panel_bytes * kPanelsTogether * rows);
     const int64_t most = std::min<int64_t>(kMaxTileRows / rows, share / (2 * kPanelsTogether));

@@ -145,6 +145,7 @@ TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
   }
 }
 
+// A product whose input is a norm has the bits of the norm followed by the product.
 TEST_P(FusedTest, ProductsOfANorm) {
   for (DType type : {DType::kQ8_0, DType::kBF16, DType::kF32}) {
     const FileWeight w = RandomWeight(type, 37, 608, 1);

@@ -1,5 +1,5 @@
-// Products: values are right to within rounding, and exact where promised; bits do not depend on
-// other rows or on threads.
+// Products: values are right up to rounding, and exact where that is promised; bits do not depend
+// on other rows or on threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -191,6 +191,7 @@ TEST_P(LinearTest, TheLargestSumsFit) {
   }
 }
 
+// Embed returns exactly the values that the model file stands for.
 TEST_P(LinearTest, EmbedGivesTheFilesValues) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
@@ -251,7 +252,7 @@ std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   return configs;
 }
 
-// Promise 1: a row has the same bits alone and anywhere in any batch, on any number of threads.
+// A row has the same bits by itself and anywhere in any batch, on any number of threads.
 TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
   const auto& [set, type] = GetParam();
   const FileWeight w = NewWeight(70), other = NewWeight(33, 7);

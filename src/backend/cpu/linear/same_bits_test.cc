@@ -1,5 +1,5 @@
 // The law of quantised products: a row times a weight has the same bits in every instruction set,
-// on either unit of a set that has two, and with any number of rows beside it.
+// on both units of a set that has two, and together with any number of other rows.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -52,6 +52,7 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
   }
 }
 
+// The shortest call of each unit counts, so one slow call changes nothing.
 TEST(UnitChooser, ADisturbedCallDoesNotDecide) {
   UnitChooser chooser(&Now);
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {

@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sums across
-// lanes, and each output is summed over its inputs in ascending order whatever is computed beside
-// it.
+// Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sum crosses
+// lanes, and each output is summed over its inputs in ascending order, whatever other outputs are
+// computed.
 inline constexpr int kPanel = 16;
 inline constexpr int kBlock = 32;   // inputs that share an activation scale
 inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
@@ -40,8 +40,8 @@ struct FormatTraits {
   Format format;
   DType type;                // in model files
   int bits;                  // of a code; of a value where unquantised
-  int zero = 0;              // value = d (code - zero)
-  bool has_minimum = false;  // or d code + m
+  int zero = 0;              // value = d (code - zero), d being the scale
+  bool has_minimum = false;  // value = d code + m instead, m being the minimum
   int halves = 1;            // of a block, with a scale each
   bool super = false;  // a K format: a group shares d and m, multiplied by a byte for each half
 
@@ -107,18 +107,18 @@ static_assert(FormatTraitsAreComplete());
 //   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
 //          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
 // Unquantised panels are [cols][16] values, BF16 [cols / 2][16][2]. For cores that read a single
-// stream fastest, four panels are interleaved in one stream, a slab of each in turn, so that a part
-// of the activations stays in the L1 cache for all four.
+// stream fastest, four panels are interleaved in one stream, one slab of each after the other, so
+// that a part of the activations stays in the L1 cache for all four.
 inline constexpr int kMostTogether = 4;  // panels that are interleaved
 
 struct PanelLayout {
-  int64_t code_bytes = 0;   // a block
-  int64_t high_bytes = 0;   // a block
-  int64_t scale_bytes = 0;  // a block, of K formats a group
+  int64_t code_bytes = 0;   // of a block
+  int64_t high_bytes = 0;   // of a block
+  int64_t scale_bytes = 0;  // of a block, in K formats of a group
   bool super = false;       // a K format
   int64_t panel_bytes = 0;
   int64_t together = 1;    // panels that are interleaved; a weight is padded to a multiple
-  int64_t slab_bytes = 1;  // of a panel's slab, except the last, where `together` is not 1
+  int64_t slab_bytes = 1;  // of a slab; a panel's last may be smaller. Unused if `together` is 1
 
   // Bytes of a weight of `panels` panels.
   FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
@@ -132,7 +132,7 @@ struct PanelLayout {
     return panel / together * together * panel_bytes + slab * together +
            panel % together * (rest < slab_bytes ? rest : slab_bytes) + byte - slab;
   }
-  // Bytes of a group of `blocks` blocks; multiples of 64.
+  // Bytes of the scales of a group of `blocks` blocks, and of the group; multiples of 64.
   FT_INLINE constexpr int64_t ScaleBytes(int64_t blocks) const {
     return ((super ? scale_bytes : blocks * scale_bytes) + 63) / 64 * 64;
   }

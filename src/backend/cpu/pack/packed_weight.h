@@ -1,4 +1,4 @@
-// A weight matrix in panels (kernels.h), made from the rows of a model file.
+// A weight matrix in panels (number_format.h), made from the rows of a model file.
 #pragma once
 
 #include <memory>
@@ -29,7 +29,7 @@ class PackedWeight : public Weight {
   const PanelLayout& layout() const { return layout_; }
   int64_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
   const std::byte* data() const { return memory_.get(); }
-  bool is_finite() const { return finite_; }  // AllFinite of what it was made from
+  bool is_finite() const { return finite_; }  // AllFinite of the bytes it was packed from
 
   // Row `row` as floats [cols], exactly as Dequantize gives it.
   void ReadRow(int64_t row, float* out) const;

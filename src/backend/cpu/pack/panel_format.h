@@ -10,7 +10,7 @@
 
 namespace foretoken {
 
-// The format of a weight's type; nothing for a type that weights do not have.
+// The format of a weight's type; nullopt for a type that weights do not have.
 std::optional<Format> FormatOf(DType type);
 // `turns`: KernelConfig::turns.
 PanelLayout LayoutOf(Format format, int64_t cols, int turns);

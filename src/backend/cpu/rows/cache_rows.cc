@@ -37,11 +37,11 @@ class RowMover {
         dst_(dst),
         groups_(src.groups()),
         bytes_(static_cast<int64_t>(RowBytes(src.type, src.group_cols))),
-        // Otherwise the bytes between two rows are another group's.
+        // If rows are not adjacent, the bytes between them are another group's.
         packed_(src.row_bytes == bytes_ && dst.row_bytes == bytes_) {}
 
-  // Rows [from, from + n) of src become rows [to, to + n) of dst. REQUIRES: each lie in one page;
-  // from >= to where both are in the same memory.
+  // Copies rows [from, from + n) of src to rows [to, to + n) of dst. REQUIRES: each range lies in
+  // one page; from >= to where both are in the same memory.
   void Move(int64_t from, int64_t to, int64_t n) const {
     const std::byte* in = src_.Row(from);
     std::byte* out = dst_.Row(to);

@@ -133,8 +133,8 @@ void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] i
   for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
 
-// Fills columns [begin, end) of an int8 tile. `begin` is a multiple of kBlock, `end` one too or the
-// last column. Rows beyond those of x become zeros.
+// Fills columns [begin, end) of an int8 tile. Both bounds are multiples of kBlock, except that
+// `end` may be the last column. Rows beyond those of x become zeros.
 template <TileKind kKind>
 void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
@@ -176,7 +176,7 @@ FT_INLINE F LoadTileWords(const float* x, int64_t n) {
 }
 
 // Fills columns [begin, end) of a tile of words of kPer columns each, sixteen rows and words at a
-// time. Columns are padded to pairs, as BF16 weights are.
+// time. Columns are padded to pairs, like those of BF16 weights.
 template <int kPer>
 void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;

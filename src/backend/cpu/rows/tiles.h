@@ -20,8 +20,8 @@ struct Tile {
   int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
-// Bytes of tiles that are multiplied with all panels before the next tiles are, so that they stay
-// in a core's own cache while weights are streamed from memory.
+// Bytes of the tiles that go through all panels before the next tiles do. They stay in a core's own
+// cache while weights are streamed from memory.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
@@ -46,17 +46,17 @@ class Tiles {
   Status Reserve(TileKind kind);
   // Whether the tiles of `kind` were allocated since the last Begin.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
-  // Fills columns [begin, end) of a tile, of thread `thread`'s copy where each has its own. Both
-  // are multiples of kBlock, except for the last column. `x` is the first of these columns in the
-  // tile's first row; rows are `stride` floats apart.
+  // Fills columns [begin, end) of a tile, in the copy of thread `thread` where each thread has its
+  // own. Both bounds are multiples of kBlock, except for the last column. `x` is the first of these
+  // columns in the tile's first row; rows are `stride` floats apart.
   void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end,
             int thread = 0);
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
     return At(static_cast<int>(kind), tile, thread);
   }
-  // Called by each thread before it multiplies with tiles, first with those of `kind`. Prefetches
-  // what stays in a core's own cache: other threads may have made the tiles, and lines that are
-  // prefetched together arrive faster than one by one.
+  // Called by each thread before it multiplies with tiles; it begins with those of `kind`.
+  // Prefetches what stays in a core's own cache: other threads may have made the tiles, and lines
+  // that are prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
   // Whether every thread has a copy of the tiles, made by Prepare.
   bool EachMakesItsOwn() const { return copies_ > 1; }
@@ -84,14 +84,14 @@ class Tiles {
 };
 
 // Tiles of a product's input. Where the input has few values, every thread makes a copy of all
-// tiles when the product begins: otherwise it would wait for the thread that makes them, and fetch
-// them from another core's cache.
+// tiles when the product begins. Otherwise the threads would wait for the one that makes the tiles,
+// and fetch them from another core's cache.
 class InputTiles : public Tiles {
  public:
   InputTiles(const Kernels& kernels, const KernelConfig& config, ThreadPool& pool)
       : Tiles(kernels, config), pool_(pool) {}
 
-  // `overwritten`: the product writes to these rows.
+  // `overwritten`: whether the product writes to these rows.
   void Begin(const LinearIn& in, bool overwritten);
   // Makes the tiles of `kind`, unless they were made since the last Begin or threads make their own
   // in Prepare. Errors: out of memory.
