@@ -112,7 +112,7 @@ void KvCache::VisibleFrom(int first, int count, Visibility& out) const {
     Node ancestor = node;
     for (; ancestor >= run_; ancestor = parents_[ancestor]) out.chain.push_back(ancestor);
     std::reverse(out.chain.begin() + out.begin.back(), out.chain.end());
-    out.run.push_back(ancestor + 1);  // 0 where the path reaches the committed rows without the run
+    out.run.push_back(ancestor + 1);  // 0 where the path does not touch the run
     out.begin.push_back(static_cast<int>(out.chain.size()));
   }
 }

@@ -341,7 +341,7 @@ TEST_F(VisibilityTest, MatchesAncestorsOfRandomForests) {
 
 using KvCacheDeathTest = VisibilityTest;
 
-// Arguments that violate the REQUIRES of KvCache end the process.
+// Arguments that break the contract of KvCache end the process.
 TEST_F(KvCacheDeathTest, RefusesBrokenPromises) {
   EXPECT_DEATH((void)cache_.Append(std::array{0}), "check failed");  // its own parent
   ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0}).ok());

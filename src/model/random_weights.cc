@@ -39,8 +39,8 @@ float Spread(std::string_view name, int64_t cols) {
   return unit;
 }
 
-// Random weights whose matrices are drawn from a pool of quantised chunks. Quantising every value
-// would take minutes for a billion of them, and products behave the same with either.
+// Random weights whose matrices are drawn from a pool of quantised chunks. Quantising each of a
+// billion values would take minutes, and products with pooled values behave the same.
 class RandomWeights final : public WeightSource {
  public:
   RandomWeights(DType type, uint64_t seed, Backend& backend)

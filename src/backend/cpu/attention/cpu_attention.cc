@@ -49,7 +49,7 @@ int RunOf(const Visibility& visible, int r) {
   return run;
 }
 
-// The number of rows of its cache up to the last one that a sequence reads.
+// The number of a sequence's cache rows up to the last one that a query row attends to.
 int64_t RowsRead(const Visibility& visible) {
   int last = -1;  // provisional
   for (int r = 0; r < visible.rows(); ++r) {

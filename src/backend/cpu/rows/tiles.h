@@ -20,8 +20,8 @@ struct Tile {
   int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
-// Bytes of the tiles that go through all panels before the next tiles do. They stay in a core's own
-// cache while weights are streamed from memory.
+// Bytes of the tiles that are multiplied with all panels before the next tiles begin. They stay in
+// a core's own cache while weights are streamed from memory.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
