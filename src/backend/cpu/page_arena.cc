@@ -5,7 +5,7 @@
 namespace foretoken {
 namespace {
 
-// Bytes that are reserved from the system at a time. Unused pages of them take no memory.
+// Bytes reserved from the system at a time. A reserved page takes no memory until it is used.
 constexpr size_t kStretch = size_t{64} << 20;
 constexpr size_t kLine = 64;
 

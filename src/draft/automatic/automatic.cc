@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// The drafters for the files among `options`. If several drafters take an option, the file's method
-// decides between them, and the option is renamed to that of the chosen drafter.
+// The drafters for the files that `options` name. If several drafters take the option KEY, the
+// method recorded in the file decides between them, and KEY is renamed to DRAFTER.KEY.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;
   for (const DrafterEntry& entry : AllDrafters()) {
@@ -38,9 +38,9 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
   return NewJoined(parts, context.With(options));
 }
 
-// Joins the first draft beside the target that can be loaded, in FindDrafts' order. A draft model
-// comes first because it costs nothing until it drafts; drafts that read the target's hidden states
-// need them for every row of a prompt.
+// Joins copying with the first of FindDrafts' drafts that can be loaded; returns copying alone
+// if none can. A draft model comes first because it costs nothing until it drafts; drafts that read
+// the target's hidden states need them for every row of a prompt.
 Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
   const std::vector<FoundDraft> found = FindDrafts(context);
   std::vector<std::string> notes;

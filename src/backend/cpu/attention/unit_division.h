@@ -7,17 +7,17 @@
 
 namespace foretoken {
 
-// Each thread gets `whole` units; the units left over are cut into `pieces` pieces of queries each,
-// and each thread gets at most `pieces_each` of those.
+// What each thread gets: `whole` uncut units, and at most `pieces_each` pieces of the units left
+// over. Each unit left over is cut, by its queries, into `pieces` pieces.
 struct UnitDivision {
   int64_t whole = 0;
   int pieces = 1;
   int64_t pieces_each = 0;
 };
 
-// Divides `units` units of `queries` queries each; those left over have `last_queries` queries.
-// Every piece prepares keys and values again, which takes as long as `few_queries` queries, so
-// units are cut only where that shortens the longest thread by a tenth.
+// Divides `units` units of `queries` queries each, except that a unit left over counts as
+// `last_queries` queries. Every piece prepares keys and values again, which takes as long as
+// `few_queries` queries, so units are cut only where that shortens the longest thread by a tenth.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
 
@@ -32,10 +32,10 @@ struct UnitPiece {
   int unit = 0, piece = 0, pieces = 1;
 };
 
-// Divides units of different loads, such as those of several sequences. `out` gets them in the
-// order in which threads take them: each thread an equal number of consecutive pieces (WorkShares),
-// with about an equal share of the work. Large units are cut where that shortens the longest thread
-// by a tenth.
+// Divides units of different loads, such as those of several sequences. `out` gets the pieces of
+// all units, thread after thread. As WorkShares does, each thread takes the same number of
+// consecutive pieces, to within one; they are ordered so that threads have about equal work. Large
+// units are cut where that shortens the longest thread by a tenth.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);
 
