@@ -22,8 +22,8 @@ double NextRate(const Recipe& recipe, const RunState& state);
 bool EvaluationDue(const Recipe& recipe, const RunState& state);
 
 // Makes or updates the plan after a step and its evaluation. `eval_batches` (1 or more): the number
-// of held-out batches. The first plan reduces it to as many as the budget has time for. Returns
-// true if this call made the first plan. REQUIRES: recipe.budget > 0.
+// of held-out batches. The first plan sets state.plan.eval_batches to as many of them as the budget
+// has time for. Returns true if this call made the first plan. REQUIRES: recipe.budget > 0.
 bool PlanForBudget(const Recipe& recipe, int64_t eval_batches, RunState& state);
 
 }  // namespace foretoken::train

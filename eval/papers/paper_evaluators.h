@@ -15,19 +15,21 @@ struct PaperOutcome {
   PaperCells cells;
   std::vector<std::string> notes;  // for PaperHeader
   Json results = Json::array();    // for the JSON file, besides the cells
-  bool broken = false;  // an answer differs although its verifier promises the baseline's
+  // Whether an answer differs from the baseline's although its verifier promises the same text.
+  bool broken = false;
 };
 
-// Answers the parts' questions with the baseline and with every method. Errors: those of
-// PlanMethods, PlanQuestions and AskPaper.
+// Answers the questions of all parts of the table (PaperPart) with the baseline and with every
+// method. Errors: those of PlanMethods, PlanQuestions and AskPaper.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
 // Measures how well copying finds the sources of quotes, on the first part's questions. A method's
 // option `min` is the shortest copy that counts, in tokens.
 Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
                                          const PaperTable& table, const PaperDraftFiles& files);
-// Measures how often a method's top-N guesses for a step contain the token that the baseline
-// writes: metrics head_topN:STEP. Every part uses the first part's questions.
+// Measures how often a method's top-N guesses at distance STEP + 1 from the root contain the token
+// that the baseline writes there: metrics head_topN:STEP. Every part uses the first part's
+// questions.
 Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel& loaded,
                                    const PaperTable& table, const PaperDraftFiles& files);
 
