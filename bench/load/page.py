@@ -7,10 +7,11 @@ import subprocess
 
 HEAD = """# Serving
 
-Made by `bench/serve_load.py`: streaming clients, each asking its next question when it has its answer. Every answer of
-foretoken is compared with the one that the same request had alone, without a drafter; a fault is an answer that differs, or
-none. Turns with and without speculation, and of other servers, alternate on the same requests. Ratios are of tokens a second,
-of the first row over the row's, with their 95 % intervals over batches. A delivery may bring several tokens.
+Throughput and latency of `foretoken serve` with streaming clients, each of which sends its next request as soon as its answer is
+complete. Runs with and without speculation, and of other servers, alternate on the same requests. "First row over this one" is a
+ratio of tokens per second, with its 95 % interval over batches. A delivery may contain several tokens. Every answer of foretoken is
+compared with the answer to the same request alone and without a drafter; a fault is an answer that differs or is missing.
+`bench/serve_load.py` measures this and writes this page.
 """
 
 
@@ -75,12 +76,12 @@ def circumstances(arguments):
 def write(found):
     parts = [HEAD]
     for kept in found:
-        cached = "may be found in the cache" if kept["cache_prompt"] else "are read anew each time"
+        cached = "may use the prefix cache" if kept["cache_prompt"] else "do not use the prefix cache"
         parts += [
             f"\n{kept['machine']}, {kept['date']}, commit {kept['commit']}; {kept['requests']} distinct requests of "
             f"{kept['data']}, greedy and seeded; prompts {cached}.\n", f"    {kept['command']}\n",
             table(kept["runs"]),
-            "Memory of the server after the first third of the time, and what both processes used of the machine's "
+            "Memory of the server after the first third of the time, and the CPU use of both processes on this machine's "
             f"{os.cpu_count()} cores:\n",
             use_table(kept["runs"])
         ]
