@@ -1,20 +1,20 @@
 #!/bin/sh
-# What a server of `foretoken serve` is asked with curl: one request of each kind. Needs curl; python3, where
-# it is there, indents the answers.
+# Requests to `foretoken serve` with curl, one of each kind. Needs curl; python3, if installed, indents the
+# answers.
 # usage: [BASE_URL=http://127.0.0.1:8080] [FORETOKEN_API_KEY=...] examples/serve/curl.sh
 set -eu
 base=${BASE_URL:-http://127.0.0.1:8080}
 key=${FORETOKEN_API_KEY:-none}
 
 indent() { if command -v python3 >/dev/null; then python3 -m json.tool; else cat; fi; }
-# ask PATH: the body comes by standard input.
+# ask PATH: sends standard input as the body.
 ask() {
   curl --silent --show-error --no-buffer "$base$1" -H "Authorization: Bearer $key" \
     -H "Content-Type: application/json" --data-binary @-
 }
 title() { printf '\n== %s\n' "$1"; }
 
-title "is it there, and with which model"
+title "is the server ready, and which model does it have"
 curl --silent --show-error --fail --retry 60 --retry-delay 1 "$base/health" # 503 until the model is loaded
 echo
 curl --silent --show-error "$base/v1/models" -H "Authorization: Bearer $key" | indent
@@ -31,7 +31,7 @@ ask /v1/chat/completions <<'JSON' | indent
 }
 JSON
 
-title "the same as a stream, with the usage at its end"
+title "a stream, with the usage at its end"
 ask /v1/chat/completions <<'JSON'
 {
   "messages": [{"role": "user", "content": "Count from one to five."}],
@@ -42,7 +42,7 @@ ask /v1/chat/completions <<'JSON'
 }
 JSON
 
-title "JSON of a schema"
+title "JSON that follows a schema"
 ask /v1/chat/completions <<'JSON' | indent
 {
   "messages": [{"role": "user", "content": "Name a colour and a number, as JSON."}],
@@ -63,7 +63,7 @@ ask /v1/chat/completions <<'JSON' | indent
 }
 JSON
 
-title "a tool: the model must call it (an error where its template knows no tools)"
+title "a tool that the model must call (an error if its chat template has no tools)"
 ask /v1/chat/completions <<'JSON' | indent
 {
   "messages": [{"role": "user", "content": "What is the weather in Oslo?"}],
@@ -87,7 +87,7 @@ ask /v1/chat/completions <<'JSON' | indent
 }
 JSON
 
-title "the tool's result goes back, and the model answers"
+title "the tool's result, from which the model answers"
 ask /v1/chat/completions <<'JSON' | indent
 {
   "messages": [
@@ -116,7 +116,7 @@ ask /v1/chat/completions <<'JSON' | indent
 }
 JSON
 
-title "a prediction: what the answer will probably be; see usage.completion_tokens_details"
+title "a prediction of the answer; see usage.completion_tokens_details"
 ask /v1/chat/completions <<'JSON' | indent
 {
   "messages": [

@@ -1,5 +1,5 @@
-// What a server of `foretoken serve` is asked with fetch, in Node 18 or later, Deno or Bun; in a web page, too, where
-// the server was started with --cors-origin and the page's origin.
+// Requests to `foretoken serve` with fetch, one of each kind. Runs in Node 18 or later, Deno and Bun, and in a web page
+// if the server was started with --cors-origin and the page's origin.
 // usage: [BASE_URL=http://127.0.0.1:8080] [FORETOKEN_API_KEY=...] node examples/serve/javascript_fetch.mjs
 const environment = globalThis.process?.env ?? {};
 const base = environment.BASE_URL ?? "http://127.0.0.1:8080";
@@ -26,7 +26,7 @@ async function chat(body) {
   return (await post("/v1/chat/completions", { temperature: 0, max_tokens: 60, ...body })).json();
 }
 
-// The objects of a stream. Leaving the loop early closes the connection, and the server stops writing.
+// Yields the objects of a stream. Leaving the loop early closes the connection, which stops the server's answer.
 async function* chatStream(body) {
   const response = await post("/v1/chat/completions", { temperature: 0, max_tokens: 60, ...body, stream: true });
   const decoder = new TextDecoder();
@@ -35,10 +35,10 @@ async function* chatStream(body) {
     buffer += decoder.decode(bytes, { stream: true });
     for (let end; (end = buffer.indexOf("\n\n")) >= 0; buffer = buffer.slice(end + 2)) {
       const event = buffer.slice(0, end);
-      if (!event.startsWith("data: ")) continue; // a comment that keeps the connection open
+      if (!event.startsWith("data: ")) continue; // a keep-alive comment
       if (event === "data: [DONE]") return;
       const object = JSON.parse(event.slice("data: ".length));
-      if (object.error) throw new ApiError(200, object.error); // it failed after it had begun
+      if (object.error) throw new ApiError(200, object.error); // an error after the stream began
       yield object;
     }
   }
@@ -61,7 +61,7 @@ for await (const chunk of chatStream({
   if (chunk.usage) console.log(text, `(${chunk.usage.completion_tokens} tokens)`);
 }
 
-title("JSON of a schema");
+title("JSON that follows a schema");
 const pair = await chat({
   messages: [user("Name a colour and a number, as JSON.")],
   response_format: {
@@ -79,7 +79,7 @@ const pair = await chat({
 });
 console.log(pair.choices[0].message.content);
 
-title("a tool, there and back");
+title("a tool call and its result");
 const tools = [
   {
     type: "function",
@@ -105,10 +105,10 @@ try {
     messages.push({ role: "tool", tool_call_id: call.id, content });
   }
   const last = await chat({ messages, tools });
-  console.log(last.choices[0].message.content ?? "it calls again, as small models may");
+  console.log(last.choices[0].message.content ?? "another tool call, as small models may make");
 } catch (error) {
   if (error.code !== "unsupported_value") throw error;
-  console.log("not with this model:", error.message);
+  console.log("this model has no tools:", error.message);
 }
 
 title("a prediction");
@@ -127,7 +127,7 @@ const told = await chat({
   cycles: true,
 });
 console.log(told.metrics.speculative_decoding, told.timings);
-const characters = [...told.choices[0].message.content]; // code points, as cycles count them
+const characters = [...told.choices[0].message.content]; // code points, the unit of cycle.characters
 for (const cycle of told.choices[0].cycles ?? []) {
   console.log(`  ${cycle.accepted} accepted: ${JSON.stringify(characters.splice(0, cycle.characters).join(""))}`);
 }

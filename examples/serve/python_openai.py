@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a server of `foretoken serve` is asked with OpenAI's client: one request of each kind.
+"""Requests to `foretoken serve` with OpenAI's client, one of each kind.
 
 usage: pip install openai
        [BASE_URL=http://127.0.0.1:8080/v1] [FORETOKEN_API_KEY=...] examples/serve/python_openai.py
@@ -14,7 +14,7 @@ client = openai.OpenAI(
     base_url=os.environ.get("BASE_URL", "http://127.0.0.1:8080/v1"),
     api_key=os.environ.get("FORETOKEN_API_KEY", "none"),
 )
-MODEL = client.models.list().data[0].id  # any name is taken for the model that is loaded
+MODEL = client.models.list().data[0].id  # the server accepts any name for its model
 SAY = {"model": MODEL, "temperature": 0, "max_tokens": 60}
 
 
@@ -49,7 +49,7 @@ def stream():
 
 
 def seeds():
-    title("equal seeds, equal answers")
+    title("equal seeds give equal answers")
     settings = {**SAY, "temperature": 1, "seed": 7}
     texts = [
         client.chat.completions.create(messages=[user("Invent a name for a cat.")], **settings)
@@ -57,11 +57,11 @@ def seeds():
         .message.content
         for _ in range(2)
     ]
-    print(texts[0], "|", "the same" if texts[0] == texts[1] else "ANOTHER ONE")
+    print(texts[0], "|", "equal" if texts[0] == texts[1] else "DIFFERENT")
 
 
 def schema():
-    title("JSON of a schema")
+    title("JSON that follows a schema")
     answer = client.chat.completions.create(
         messages=[user("Name a colour and a number, as JSON.")],
         response_format={
@@ -107,14 +107,14 @@ def weather(city):
 
 
 def tools():
-    title("a tool, there and back")
+    title("a tool call and its result")
     messages = [user("What is the weather in Oslo?")]
     try:
         answer = client.chat.completions.create(
             messages=messages, tools=[WEATHER], tool_choice="required", **SAY
         )
-    except openai.BadRequestError as error:  # code unsupported_value: its template knows no tools
-        print("not with this model:", error.body["message"])
+    except openai.BadRequestError as error:  # code unsupported_value: its chat template has no tools
+        print("this model has no tools:", error.body["message"])
         return
     message = answer.choices[0].message
     messages.append(message.model_dump(exclude_none=True))
@@ -123,7 +123,7 @@ def tools():
         result = weather(**json.loads(call.function.arguments))
         messages.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
     answer = client.chat.completions.create(messages=messages, tools=[WEATHER], **SAY)
-    print(answer.choices[0].message.content or "it calls again, as small models may")
+    print(answer.choices[0].message.content or "another tool call, as small models may make")
 
 
 def prediction():
