@@ -49,19 +49,6 @@ function(ft_together name)
   endif()
 endfunction()
 
-# ft_apart(<source> ...): of folders that are alike, such as methods, each one's own file, eagle/eagle.cc, has the
-# names of the others': it is compiled alone where the rest is not
-function(ft_apart)
-  foreach(source ${ARGN})
-    get_filename_component(folder ${source} DIRECTORY)
-    get_filename_component(folder ${folder} NAME)
-    get_filename_component(file ${source} NAME_WE)
-    if(file STREQUAL folder)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
-  endforeach()
-endfunction()
-
 # ft_library(NAME SOURCES a.cc ... DEPS ft_base ... [TOGETHER]): TOGETHER as in ft_together
 function(ft_library name)
   cmake_parse_arguments(ARG "TOGETHER" "" "SOURCES;DEPS" ${ARGN})

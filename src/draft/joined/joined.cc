@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-struct State final : DraftState {
+struct JoinedState final : DraftState {
   std::vector<std::unique_ptr<DraftState>> parts;
 };
 
@@ -32,7 +32,7 @@ class Joined final : public Drafter {
   TapSpec NeedsUnread() const override { return OfParts(&Drafter::NeedsUnread); }
 
   std::unique_ptr<DraftState> NewState() const override {
-    auto state = std::make_unique<State>();
+    auto state = std::make_unique<JoinedState>();
     state->parts.reserve(parts_.size());
     for (const auto& part : parts_) state->parts.push_back(part->NewState());
     return state;
@@ -79,7 +79,7 @@ class Joined final : public Drafter {
   }
 
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
-    auto fork = std::make_unique<State>();
+    auto fork = std::make_unique<JoinedState>();
     for (size_t p = 0; p < parts_.size(); ++p) {
       FT_ASSIGN_OR_RETURN(auto part, parts_[p]->Fork(PartOf(state, p), length));
       fork->parts.push_back(std::move(part));
@@ -118,10 +118,10 @@ class Joined final : public Drafter {
   }
 
   static DraftState& PartOf(DraftState& state, size_t p) {
-    return *static_cast<State&>(state).parts[p];
+    return *static_cast<JoinedState&>(state).parts[p];
   }
   static const DraftState& PartOf(const DraftState& state, size_t p) {
-    return *static_cast<const State&>(state).parts[p];
+    return *static_cast<const JoinedState&>(state).parts[p];
   }
 
   std::vector<std::unique_ptr<Drafter>> parts_;

@@ -29,8 +29,8 @@ struct LookaheadRule {
   }
 };
 
-struct State final : TextState {
-  explicit State(int guesses) : pool(guesses) {}
+struct LookaheadState final : TextState {
+  explicit LookaheadState(int guesses) : pool(guesses) {}
   std::optional<LookaheadWindow> window;  // made at the first draft after a prompt
   NgramPool pool;
   size_t learned = 0;  // n-grams of the text added to the pool, counted from the text's start
@@ -42,12 +42,12 @@ class Lookahead final : public Drafter {
 
   TapSpec Needs() const override { return {.answers = true}; }
   std::unique_ptr<DraftState> NewState() const override {
-    return std::make_unique<State>(rule_.guesses);
+    return std::make_unique<LookaheadState>(rule_.guesses);
   }
 
   Status Observe(std::span<const Observation> seen) override {
     for (const Observation& o : seen) {
-      auto& state = static_cast<State&>(o.state);
+      auto& state = static_cast<LookaheadState&>(o.state);
       state.Append(o);
       if (o.prompt) {
         Forget(state);
@@ -61,7 +61,7 @@ class Lookahead final : public Drafter {
   Status Propose(std::span<const DraftSlot> batch) override {
     constexpr float kConfidence = -0.5f;
     for (const DraftSlot& slot : batch) {
-      auto& state = static_cast<State&>(slot.state);
+      auto& state = static_cast<LookaheadState&>(slot.state);
       if (!state.window) state.window = NewWindow(state, slot.builder.limits());
       if (rule_.learns_text) LearnText(state);
       state.window->AddTo(slot.builder);
@@ -73,26 +73,26 @@ class Lookahead final : public Drafter {
   }
 
   void Truncate(DraftState& draft_state, int length) override {
-    auto& state = static_cast<State&>(draft_state);
+    auto& state = static_cast<LookaheadState&>(draft_state);
     state.Truncate(length);
     Forget(state);
   }
 
   // Like every prompt, a fork starts without window and pool.
   Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const override {
-    auto fork = std::make_unique<State>(rule_.guesses);
-    fork->CopyText(static_cast<const State&>(state), length);
+    auto fork = std::make_unique<LookaheadState>(rule_.guesses);
+    fork->CopyText(static_cast<const LookaheadState&>(state), length);
     return std::unique_ptr<DraftState>(std::move(fork));
   }
 
   size_t StateBytes(const DraftState& draft_state) const override {
-    const auto& state = static_cast<const State&>(draft_state);
+    const auto& state = static_cast<const LookaheadState&>(draft_state);
     return state.TextBytes() + state.pool.bytes();
   }
 
  private:
   // Drops window and pool, so that guesses do not depend on an earlier prompt.
-  static void Forget(State& state) {
+  static void Forget(LookaheadState& state) {
     state.window.reset();
     state.pool.Clear();
     state.learned = 0;
@@ -100,13 +100,13 @@ class Lookahead final : public Drafter {
 
   // A pseudo-random token of the prompt. The choice depends only on the lengths of text and prompt
   // and on `draw`.
-  static Token FromPrompt(const State& state, size_t draw) {
+  static Token FromPrompt(const LookaheadState& state, size_t draw) {
     const uint64_t noise = Mix(Mix(state.text.size()) ^ draw);
     return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];
   }
 
   // The window takes at most half the rows of a pass, so that guesses have room too.
-  LookaheadWindow NewWindow(const State& state, const TreeLimits& limits) const {
+  LookaheadWindow NewWindow(const LookaheadState& state, const TreeLimits& limits) const {
     const int rows = rule_.ngram - 1;
     const int columns = std::clamp(limits.max_nodes / 2 / rows, 1, rule_.window);
     std::vector<Token> seeds(static_cast<size_t>(columns + rows - 2));
@@ -114,7 +114,7 @@ class Lookahead final : public Drafter {
     return {rows, std::move(seeds)};
   }
 
-  void Advance(State& state, const Observation& seen) {
+  void Advance(LookaheadState& state, const Observation& seen) {
     for (const auto& ngram : state.window->Advance(seen.tree, seen.taps.answers())) {
       state.pool.Remember(ngram[0], std::span(ngram).subspan(1));
     }
@@ -124,7 +124,7 @@ class Lookahead final : public Drafter {
     }
   }
 
-  void LearnText(State& state) const {
+  void LearnText(LookaheadState& state) const {
     const auto n = static_cast<size_t>(rule_.ngram);
     for (; state.learned + n <= state.text.size(); ++state.learned) {
       const auto ngram = std::span(state.text).subspan(state.learned, n);

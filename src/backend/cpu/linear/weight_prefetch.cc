@@ -3,8 +3,8 @@
 namespace foretoken {
 namespace {
 
-constexpr int64_t kLine = 64;
-constexpr int64_t kPiece = 8 * kLine;          // prefetched by a step
+constexpr int64_t kCacheLine = 64;
+constexpr int64_t kPiece = 8 * kCacheLine;     // prefetched by a step
 constexpr int64_t kMost = int64_t{256} << 10;  // prefetched in all: a part of a core's own cache
 
 }  // namespace
@@ -45,7 +45,7 @@ void WeightPrefetch::Step(int thread) {
   if (offset >= panel_bytes || progress.piece * kPiece >= kMost) return;
   const std::byte* from =
       target.begin.load(std::memory_order_relaxed) + progress.piece % panels * panel_bytes + offset;
-  for (int64_t i = 0; i < kPiece; i += kLine) __builtin_prefetch(from + i, 0, 2);
+  for (int64_t i = 0; i < kPiece; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
   ++progress.piece;
 }
 
