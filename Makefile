@@ -3,7 +3,7 @@ BUILD := build/release
 JOBS ?= $(shell nproc)
 empty :=
 space := $(empty) $(empty)
-SANITIZED := base_test openai_test http_test http_server_test
+SANITIZED := http_test http_server_test
 PREFIX ?= /usr/local
 CMAKE_BUILD := cmake --build
 
@@ -94,7 +94,7 @@ serve-check: ## check `foretoken serve` from outside: the openai client, curl, s
 	@scripts/fetch_model.sh || true
 	tests/serve/check.sh
 
-check-long: ## what takes hours: 10,000 altered files and schedules, ten minutes a fuzzer, sanitised tests in full, tsan
+check-long: toy ## what takes hours: a toy drafter, 10,000 altered files and schedules, ten minutes a fuzzer, sanitised tests in full, tsan
 	@scripts/setup.sh engine test lint
 	@cmake --preset release -DFT_TESTS=ON >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target sampling_law_test schedule_law_test

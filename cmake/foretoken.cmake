@@ -161,7 +161,7 @@ function(ft_fuzz name)
   if(FT_LONG)
     set(seconds 600)
   else()
-    set(seconds 6)
+    set(seconds 4)
   endif()
   math(EXPR timeout "${seconds} + 114")
   add_test(NAME ${name} COMMAND ${name} -max_total_time=${seconds} -rss_limit_mb=2048

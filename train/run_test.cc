@@ -84,7 +84,6 @@ TEST(ScheduleTest, RatesFollowTheRecipe) {
 TEST_F(RunTest, KilledRunContinuesBitForBit) {
   TrainOptions run = TinyRun(directory_, directory_ + "/whole");
   run.recipe.threads = 2;
-  run.recipe.dtype = "bf16";
   ExpectExactResume(run, 3 * (2 + 2 * 9));  // weights and two moments of each tensor
 }
 

@@ -236,9 +236,7 @@ TEST_F(RunTest, HassLearnsFromTheScoredTokens) {
 
 TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0, 20);
-  TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");
-  run.recipe.dtype = "bf16";
-  ExpectExactResume(run, 3 * 10);
+  ExpectExactResume(TinyDraftRun(directory_, directory_ + "/hass", "hass"), 3 * 10);
 }
 
 // Token alignment changes the first step's loss with three passes, but not with one.
