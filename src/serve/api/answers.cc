@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <new>
 #include <random>
 #include <utility>
 
@@ -91,8 +92,9 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
       readers_.emplace_back(served_, request_, prepared_, static_cast<int>(readers_.size()),
                             RandomBits());
       if (follows) readers_.back().FollowCopies(prompt, prediction);
-      keys_.push_back(counts_.Begin(drafter, tokens));
       last_.push_back(Clock::now());
+      keys_.push_back(0);  // before Begin: a key that could not be kept would never end
+      keys_.back() = counts_.Begin(drafter, tokens);
       ++unfinished_;
     }
   }
@@ -100,9 +102,13 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
 }
 
 Answers::~Answers() {
-  for (size_t i = 0; i < readers_.size(); ++i) {
-    if (!readers_[i].is_finished())
+  // The last reader has no key if memory ran out between the two.
+  for (size_t i = 0; i < keys_.size(); ++i) {
+    if (readers_[i].is_finished()) continue;
+    try {
       counts_.End(keys_[i], error_ ? "error" : "abort", readers_[i].times(), readers_[i].log());
+    } catch (const std::bad_alloc&) {  // the answer has ended, and only its counts are lost
+    }
   }
 }
 

@@ -32,8 +32,8 @@ void ServerCounts::Advance(uint64_t key, const AnswerEvent& event, double second
 void ServerCounts::End(uint64_t key, const std::string& reason, const AnswerTimes& times,
                        const SpeculationLog& log) {
   const std::lock_guard lock(mutex_);
-  const auto found = live_.find(key);
-  if (found == live_.end()) return;
+  const auto ended = live_.extract(key);  // first: what follows may find no memory
+  if (ended.empty()) return;
   ++metrics_.finished[reason];
   if (times.first_token > 0) {
     metrics_.queue_seconds.Observe(times.admitted);
@@ -42,8 +42,7 @@ void ServerCounts::End(uint64_t key, const std::string& reason, const AnswerTime
     metrics_.prompt_seconds += std::max(0.0, times.first_token - times.admitted);
     metrics_.generation_seconds += std::max(0.0, times.last_token - times.first_token);
   }
-  if (log.steps() > 0) metrics_.drafts[found->second.drafter].Add(log);
-  live_.erase(found);
+  if (log.steps() > 0) metrics_.drafts[ended.mapped().drafter].Add(log);
 }
 
 void ServerCounts::Refuse(int status) {
