@@ -12,6 +12,8 @@ import os
 import re
 import sys
 
+from check_docs import slug
+
 FOLDERS = ("src", "apps", "eval", "train", "tests", "tools", "bench", "docs", "scripts", "cmake", "models", "recipes")
 SOURCES = re.compile(r"(\.(h|cc|def|py|sh|cmake|md)|CMakeLists\.txt)$")
 PAGES = "docs/methods"
@@ -36,12 +38,6 @@ def files(root):
             for name in sorted(names):
                 if SOURCES.search(name):
                     yield os.path.relpath(os.path.join(folder, name), root)
-
-
-def slug(heading):
-    """The anchor that GitHub gives a heading."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
-    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
 
 
 class Repository:

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <span>
 
 #include "base/hash.h"
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "base/number_text.h"
@@ -125,8 +125,7 @@ Status BeginRecord(const std::string& output, bool goes_on, const Json& record,
   FT_RETURN_IF_ERROR(CheckChanges(record, changes));
   if (IsDevice(output)) return {};  // a device keeps nothing that could be continued
   const std::string path = RecordPath(output);
-  std::error_code ignored;
-  if (goes_on && std::filesystem::exists(path, ignored)) {
+  if (goes_on && FileExists(path)) {
     FT_RETURN_IF_ERROR(CheckSameAnswers(output, record, changes));
   } else if (goes_on) {
     std::fprintf(stderr, "%s: has no record (%s), so model and options are not compared\n",

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "eval/spec/spec_journal.h"
 #include "eval/spec/spec_setup.h"
@@ -103,8 +104,7 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
     const PaperPart& part = table.parts[p];
     if (part.mean) continue;
     const std::filesystem::path path = std::filesystem::path(folder) / part.questions;
-    std::error_code ignored;
-    if (!std::filesystem::exists(path, ignored)) {
+    if (!FileExists(path)) {
       AddNote(part.name + ": there is no " + part.questions + " among the questions", &plan->notes);
       continue;
     }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <iterator>
 #include <utility>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "base/json_depth.h"
 #include "base/mapped_file.h"
@@ -132,8 +132,7 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
   journal.path_ = path;
   const std::string first_line = Line(run);
   size_t kept = 0;  // bytes of whole lines
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored)) {
+  if (FileExists(path)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
     // `run` makes a round trip through text, because invalid UTF-8 is replaced when a file is
     // written.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <numeric>
 #include <optional>
 
+#include "base/input_file.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "engine/bootstrap.h"
@@ -38,8 +38,7 @@ class SpecRunner {
   }
 
   Status Prepare() {
-    std::error_code ignored;
-    held_ = std::filesystem::exists(options_.costs, ignored);
+    held_ = FileExists(options_.costs);
     return held_ ? HoldCosts() : MakeDecoders();
   }
 

@@ -1,9 +1,9 @@
 #include "draft/draft_tokens.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <numeric>
 
+#include "base/input_file.h"
 #include "text/tokenizer.h"
 
 namespace foretoken {
@@ -61,9 +61,8 @@ Status FindRanking(const DraftContext& context, const TokenRanking& own,
                    const std::string& own_path, DraftTokenRule& rule) {
   std::string path = rule.ranks;
   if (path.empty() && own.empty() && !context.target_path.empty()) {
-    std::error_code ignored;
     const std::string beside = context.target_path + ".ranks.json";
-    if (std::filesystem::exists(beside, ignored)) path = beside;
+    if (FileExists(beside)) path = beside;
   }
   if (!path.empty()) {
     FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(path));

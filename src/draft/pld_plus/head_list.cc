@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <string_view>
 
+#include "base/input_file.h"
 #include "base/json.h"
 #include "io/gguf.h"
 
@@ -88,8 +88,7 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
 
 Json HeadsOfModel(const std::string& path) {
   std::string beside = path + ".heads.json";
-  std::error_code ignored;
-  if (std::filesystem::exists(beside, ignored)) return beside;
+  if (FileExists(beside)) return beside;
   if (!path.ends_with(".gguf")) return nullptr;
   const Result<GgufFile> gguf = GgufFile::Open(path);
   if (!gguf.ok()) return nullptr;  // not an error: the model itself was loaded
