@@ -15,6 +15,7 @@
 #include "base/warning.h"
 #include "runtime/context.h"
 #include "runtime/decoder.h"
+#include "text/distilled.h"
 #include "text/documents.h"
 
 namespace foretoken {

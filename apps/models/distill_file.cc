@@ -40,15 +40,6 @@ Result<Json> ReadLine(const Json& line, const std::string& where) {
 
 }  // namespace
 
-std::string DistilledLine(size_t source, const Transcript& transcript) {
-  Json messages = Json::array();
-  for (const ChatMessage& m : transcript) {
-    messages.push_back({{"role", m.role}, {"content", m.content}});
-  }
-  const Json line = {{"source", source}, {"messages", std::move(messages)}};
-  return JsonText(line) + "\n";
-}
-
 Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return Distilled();

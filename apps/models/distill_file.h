@@ -1,5 +1,5 @@
-// The output file of `foretoken distill`: one line for each conversation,
-// {"source": index of the conversation in the data, "messages": [{"role", "content"}, ...]}.
+// The progress of `foretoken distill`, read from its output file: a DistilledLine for each answered
+// conversation, in their order.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,10 @@
 #include <span>
 #include <string>
 
-#include "apps/models/distiller.h"
 #include "base/result.h"
+#include "text/documents.h"
 
 namespace foretoken {
-
-// The line of one conversation, with its newline.
-std::string DistilledLine(size_t source, const Transcript& transcript);
 
 // The progress of an earlier run.
 struct Distilled {

@@ -2,45 +2,22 @@
 
 #include <set>
 
-#include "base/hash.h"
 #include "base/rng.h"
+#include "text/distilled.h"
 
 namespace foretoken {
 namespace {
-
-// Hash of the turns of all other speakers.
-uint64_t HashOfAsked(const TextDocument& document) {
-  uint64_t hash = 0;
-  for (const DocumentTurn& turn : document.turns) {
-    if (turn.role == "assistant") continue;
-    for (const std::string& part : {turn.role, turn.text}) {
-      hash = Mix(hash ^ HashBytes(std::as_bytes(std::span(part))));
-    }
-  }
-  return hash;
-}
 
 std::vector<bool> FindRepeats(std::span<const TextDocument> documents) {
   std::set<uint64_t> seen;
   std::vector<bool> repeats;
   for (const TextDocument& document : documents) {
-    repeats.push_back(!seen.insert(HashOfAsked(document)).second);
+    repeats.push_back(!seen.insert(HashOfAsked(document.turns)).second);
   }
   return repeats;
 }
 
 }  // namespace
-
-bool RunsInCircles(std::span<const Token> text) {
-  constexpr size_t kLongestPeriod = 64, kRepetitions = 4, kFewest = 32;
-  for (size_t period = 1; period <= kLongestPeriod; ++period) {
-    const size_t circling = std::max(kFewest, kRepetitions * period);
-    if (text.size() < circling) return false;
-    const auto tail = text.last(circling);
-    if (std::ranges::equal(tail.subspan(period), tail.first(circling - period))) return true;
-  }
-  return false;
-}
 
 // Takes turns up to the next question and asks it. Returns false if there is none, or no room for
 // an answer.

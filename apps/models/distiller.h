@@ -76,8 +76,4 @@ class Distiller {
   Refusals refusals_;
 };
 
-// Whether the text ends in at least four repetitions of a sequence of up to 64 tokens, at least 32
-// tokens in total.
-bool RunsInCircles(std::span<const Token> text);
-
 }  // namespace foretoken
