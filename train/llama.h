@@ -112,6 +112,11 @@ class Llama {
   WeightSet& weights() { return weights_; }
   const torch::Tensor& embedding() const { return embed_; }
   const Matrix& head() const { return *head_; }
+  const std::vector<Block>& blocks() const { return blocks_; }
+  const torch::Tensor& final_norm() const { return norm_; }
+  // Returns q, k and v of rows [rows, hidden], before rotation: [rows, (heads + 2 * kv_heads) *
+  // head_dim] in the compute type.
+  torch::Tensor Qkv(const Block& block, const torch::Tensor& rows) const;
 
   // Returns hidden_states[layers], the input of the LM head: [batch * length, hidden] in the
   // compute type. Fills `tap` unless it is null.
@@ -129,8 +134,6 @@ class Llama {
   double HeadFlops(int64_t rows) const;
 
  private:
-  // Returns q, k and v of rows [rows, hidden], before rotation.
-  torch::Tensor Qkv(const Block& block, const torch::Tensor& rows) const;
   // Computes the rest of a layer from its `qkv`: attention and feed-forward.
   Stream Finish(const Block& block, const torch::Tensor& residual, const torch::Tensor& qkv,
                 const Batch& batch);

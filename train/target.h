@@ -33,6 +33,7 @@ class FrozenTarget {
 
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
+  const Llama& model() const { return model_; }
   // Returns hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` unless
   // it is null. With a cache, rows of padding are zeros.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);

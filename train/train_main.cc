@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "answers.h"
 #include "base/bus_error.h"
 #include "base/file_claims.h"
 #include "base/json.h"
@@ -34,6 +35,7 @@ constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
     "       foretoken train export --checkpoint DIR --out PATH [--type TYPE] [--target MODEL]\n"
     "                             [--ranks FILE] [--layout eagle|vllm|sglang] [--force]\n"
+    "       foretoken train answers --target MODEL --data PATH... --out FILE.jsonl [OPTIONS]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
     "The best draft for your model that 20 minutes of training give:\n"
@@ -68,6 +70,19 @@ constexpr char kUsageText[] =
     "of eagle or hass becomes the directory PATH that vLLM, SGLang or EAGLE's own code loads\n"
     "(docs/serve_elsewhere.md; f16, bf16 or f32).\n"
     "\n"
+    "answers has the target answer the first question of each conversation, with a system message\n"
+    "that comes before it, as training data for drafts: foretoken distill for GPUs. Greedy.\n"
+    "Questions are answered by length, so lines are in another order than the data; 'source' is\n"
+    "the number of the conversation. Ctrl-C keeps the answers that are finished. Left out are\n"
+    "questions asked before and answers that run in circles.\n"
+    "  --new-tokens N        of an answer, at most (256)\n"
+    "  --context N           longest prompt and answer together, in tokens (1024)\n"
+    "  --batch N             questions at a time (1024)\n"
+    "  --limit N             conversations, at most (all)\n"
+    "  --time-limit TIME     stop answering after this long, as in 90 or 10m (no limit)\n"
+    "  --device, --dtype, --threads, --force, --quiet\n"
+    "                        as for a method; --force replaces FILE.jsonl\n"
+    "\n"
     "plot draws the logs of runs (the directories given as --out): losses, acceptance, learning\n"
     "rate.\n"
     "\n"
@@ -78,6 +93,7 @@ constexpr char kUsageText[] =
     "      --data ../shared/data/train --out runs/chimera\n"
     "  foretoken train export --checkpoint runs/chimera --out demo-chimera.gguf --type q8_0\n"
     "  foretoken train medusa --target model.gguf --data chats.jsonl --out runs/medusa\n"
+    "  foretoken train answers --target model.gguf --data chats.jsonl --out answers.jsonl\n"
     "  foretoken train plot runs/medusa runs/chimera --out both.svg\n"
     "\n"
     "methods:\n";
@@ -318,6 +334,13 @@ int RunExport(const std::vector<std::string>& args) {
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
+int RunAnswers(const std::vector<std::string>& args) {
+  const Result<AnswerOptions> options = ParseAnswerOptions(args);
+  if (!options.ok()) return Fail(options.error(), kUsage);
+  const Status s = WriteAnswers(*options);
+  return s.ok() ? kDone : Fail(s.error(), kFailed);
+}
+
 // Returns an exception's message without libtorch's stack trace; explains a lack of memory.
 std::string ReasonOf(const std::exception& fault) {
   const std::string_view what = fault.what();
@@ -341,10 +364,11 @@ int Main(int argc, char** argv) {
   KeepMemory();
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "export") return RunExport(rest);
+  if (args[0] == "answers") return RunAnswers(rest);
   if (const Method* method = FindMethod(args[0])) return RunMethod(*method, rest);
   std::string names;
   for (const Method* m : AllMethods()) names += std::string(m->name) + ", ";
-  return Fail(Error{"no method '" + args[0] + "', expected " + names + "export or plot"}, kUsage);
+  return Fail(Error{"no method '" + args[0] + "', expected " + names + "answers, export or plot"}, kUsage);
 }
 
 }  // namespace

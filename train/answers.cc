@@ -1,0 +1,284 @@
+#include "answers.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "base/interrupt.h"
+#include "base/output_file.h"
+#include "base/progress.h"
+#include "base/warning.h"
+#include "base/writable.h"
+#include "decoding.h"
+#include "device.h"
+#include "target.h"
+#include "text/chat_prompt.h"
+#include "text/distilled.h"
+#include "text/documents.h"
+#include "value_range.h"
+#include "workers.h"
+
+namespace foretoken::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Question {
+  size_t source = 0;               // index of the conversation in the data
+  std::vector<ChatMessage> asked;  // system messages and the question
+  std::vector<Token> prompt;
+};
+
+// What is not answered, and why.
+struct LeftOut {
+  size_t unasked = 0, repeated = 0, too_long = 0, circling = 0;
+  size_t rejected = 0;         // by the chat template
+  std::string first_rejected;  // index of the first, and the template's reason
+};
+
+// Returns the turns up to the first question; none if there is no question before a tool's turn.
+std::span<const DocumentTurn> TurnsAsked(const TextDocument& document) {
+  const std::span<const DocumentTurn> turns = document.turns;
+  for (size_t i = 0; i < turns.size() && turns[i].role != "tool"; ++i) {
+    if (turns[i].role == "user") return turns.first(i + 1);
+  }
+  return {};
+}
+
+// Returns the questions to answer, by length of their prompts.
+std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
+                                      const ChatPrompter& prompter, int64_t longest,
+                                      LeftOut& left_out) {
+  std::vector<Question> questions;
+  std::set<uint64_t> known;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    const std::span<const DocumentTurn> turns = TurnsAsked(documents[i]);
+    if (turns.empty()) {
+      ++left_out.unasked;
+      continue;
+    }
+    if (!known.insert(HashOfAsked(turns)).second) {
+      ++left_out.repeated;
+      continue;
+    }
+    Question question{i, {}, {}};
+    for (const DocumentTurn& turn : turns) {
+      if (turn.role == "assistant" || turn.role.empty()) continue;
+      question.asked.push_back({turn.role, turn.text});
+    }
+    Result<std::vector<Token>> prompt = prompter.Encode(question.asked);
+    if (!prompt.ok()) {
+      if (left_out.rejected++ == 0) {
+        left_out.first_rejected =
+            "conversation " + std::to_string(i) + ": " + prompt.error().message;
+      }
+    } else if (prompt->empty() || std::ssize(*prompt) > longest) {
+      ++left_out.too_long;
+    } else {
+      question.prompt = *std::move(prompt);
+      questions.push_back(std::move(question));
+    }
+  }
+  std::ranges::stable_sort(questions, {}, [](const Question& q) { return q.prompt.size(); });
+  return questions;
+}
+
+// Returns the line of an answer; "" if it is not kept.
+std::string LineOf(const Question& question, const GreedyAnswer& answer, const Tokenizer& tokenizer,
+                   LeftOut& left_out) {
+  if (answer.end == GreedyAnswer::End::kCut) return "";
+  if (answer.end == GreedyAnswer::End::kLimit && RunsInCircles(answer.tokens)) {
+    ++left_out.circling;
+    return "";
+  }
+  StreamDecoder decoder(tokenizer);
+  std::string text;
+  for (const Token token : answer.tokens) text += decoder.Push(token);
+  std::vector<ChatMessage> messages = question.asked;
+  messages.push_back({"assistant", text + decoder.Flush()});
+  return DistilledLine(question.source, messages);
+}
+
+struct Written {
+  size_t answers = 0, tokens = 0;
+  double seconds = 0.0;
+  bool is_complete = false;
+};
+
+// Answers `questions` in batches and appends each batch's lines to `output`.
+Result<Written> AnswerBatches(std::span<const Question> questions, const AnswerOptions& options,
+                              GreedyDecoder& decoder, const Tokenizer& tokenizer,
+                              AppendedFile& output, LeftOut& left_out) {
+  const InterruptGuard guard;
+  const Clock::time_point start = Clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  const auto may_continue = [&] {
+    return !InterruptGuard::Requested() &&
+           (options.time_limit <= 0.0 || seconds() < options.time_limit);
+  };
+  Progress progress("questions", std::ssize(questions), options.quiet);
+  Written written;
+  size_t done = 0;
+  while (done < questions.size() && may_continue()) {
+    const auto batch = questions.subspan(
+        done, std::min(questions.size() - done, static_cast<size_t>(options.batch)));
+    std::vector<std::vector<Token>> prompts;
+    for (const Question& question : batch) prompts.push_back(question.prompt);
+    const auto watch = [&](int64_t ended) {
+      progress.Update(static_cast<int64_t>(done) + ended);
+      return may_continue();
+    };
+    const std::vector<GreedyAnswer> answers = decoder.Decode(prompts, watch);
+    std::string lines;
+    bool is_cut = false;
+    for (size_t i = 0; i < batch.size(); ++i) {
+      is_cut = is_cut || answers[i].end == GreedyAnswer::End::kCut;
+      const std::string line = LineOf(batch[i], answers[i], tokenizer, left_out);
+      if (line.empty()) continue;
+      lines += line;
+      ++written.answers;
+      written.tokens += answers[i].tokens.size();
+    }
+    FT_RETURN_IF_ERROR(output.Append(lines));
+    done += batch.size();
+    written.is_complete = done == questions.size() && !is_cut;
+    if (!is_cut) progress.Update(static_cast<int64_t>(done));
+  }
+  progress.Finish();
+  written.seconds = seconds();
+  return written;
+}
+
+void Report(const Written& written, const LeftOut& left_out, bool quiet) {
+  if (left_out.rejected > 0) {
+    Warn(std::to_string(left_out.rejected) +
+         (left_out.rejected == 1 ? " conversation is" : " conversations are") +
+         " left out, as the chat template refuses " +
+         (left_out.rejected == 1 ? "it: " : "them; the first, ") + left_out.first_rejected);
+  }
+  if (quiet) return;
+  std::fprintf(stderr, "%zu answers of %zu tokens in %s: %.0f tokens/s\n", written.answers,
+               written.tokens, FormatDuration(written.seconds).c_str(),
+               static_cast<double>(written.tokens) / std::max(written.seconds, 1e-9));
+  const std::pair<size_t, const char*> reasons[] = {
+      {left_out.unasked, "without a question"},
+      {left_out.repeated, "asked before"},
+      {left_out.too_long, "without room for an answer"},
+      {left_out.circling, "with an answer that runs in circles"}};
+  std::string text;
+  for (const auto& [count, reason] : reasons) {
+    if (count == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " " + reason;
+  }
+  if (!text.empty()) std::fprintf(stderr, "left out: %s\n", text.c_str());
+  if (!written.is_complete) std::fputs("stopped early; finished answers are kept\n", stderr);
+}
+
+// Sets up the device and threads, and opens the target there.
+Result<std::unique_ptr<FrozenTarget>> OpenTarget(const AnswerOptions& options) {
+  Recipe recipe;
+  recipe.device = options.device;
+  recipe.threads = options.threads;
+  recipe.dtype = !options.dtype.empty() ? options.dtype : HasBf16Products(recipe) ? "bf16" : "f32";
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> alone, Workers::Start(1, {}));
+  FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(recipe, *alone));
+  FT_RETURN_IF_ERROR(SetThreads(recipe, *alone));
+  const auto type = recipe.dtype == "bf16" ? torch::kBFloat16 : torch::kFloat32;
+  return FrozenTarget::Open(options.target, type, device);
+}
+
+Status CheckContext(const AnswerOptions& options, const LlamaShape& shape) {
+  if (options.context > shape.context) {
+    return Error{"context is " + std::to_string(options.context) + ", but the target's is " +
+                 std::to_string(shape.context)};
+  }
+  if (options.new_tokens < options.context) return {};
+  return Error{"new-tokens is " + std::to_string(options.new_tokens) +
+               ", which leaves no room for a prompt in a context of " +
+               std::to_string(options.context)};
+}
+
+}  // namespace
+
+Result<AnswerOptions> ParseAnswerOptions(const std::vector<std::string>& args) {
+  constexpr int64_t kMost = 1 << 30;
+  AnswerOptions options;
+  const auto text_of = [&](const std::string& flag) -> std::string* {
+    if (flag == "--target") return &options.target;
+    if (flag == "--out") return &options.out;
+    if (flag == "--device") return &options.device;
+    if (flag == "--dtype") return &options.dtype;
+    return nullptr;
+  };
+  const auto whole_of = [&](const std::string& flag) -> int64_t* {
+    if (flag == "--new-tokens") return &options.new_tokens;
+    if (flag == "--context") return &options.context;
+    if (flag == "--batch") return &options.batch;
+    if (flag == "--limit") return &options.limit;
+    if (flag == "--threads") return &options.threads;
+    return nullptr;
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string& flag = args[i];
+    if (flag == "--force" || flag == "--quiet") {
+      (flag == "--force" ? options.force : options.quiet) = true;
+      continue;
+    }
+    std::string* text = text_of(flag);
+    int64_t* whole = whole_of(flag);
+    const bool is_known =
+        text != nullptr || whole != nullptr || flag == "--data" || flag == "--time-limit";
+    if (!is_known) return Error{"unknown option '" + flag + "'"};
+    if (i + 1 == args.size()) return Error{flag + " needs a value"};
+    const std::string& value = args[++i];
+    if (text != nullptr) {
+      *text = value;
+    } else if (whole != nullptr) {
+      const ValueRange range = flag == "--threads" ? Whole(0, 1024) : Whole(1, kMost);
+      FT_ASSIGN_OR_RETURN(*whole, ReadWhole(range, flag, value));
+    } else if (flag == "--data") {
+      options.data.push_back(value);
+    } else {
+      FT_ASSIGN_OR_RETURN(options.time_limit, ReadNumber(Duration(1e9), flag, value));
+    }
+  }
+  FT_RETURN_IF_ERROR(CheckValue(OneOf("auto cpu cuda"), "--device", options.device));
+  if (!options.dtype.empty()) {
+    FT_RETURN_IF_ERROR(CheckValue(OneOf("bf16 f32"), "--dtype", options.dtype));
+  }
+  if (options.target.empty() || options.data.empty() || options.out.empty()) {
+    return Error{"answers needs --target, --data and --out"};
+  }
+  return options;
+}
+
+Status WriteAnswers(const AnswerOptions& options) {
+  FT_RETURN_IF_ERROR(CheckReplaces(options.out, options.force));
+  FT_ASSIGN_OR_RETURN(std::vector<TextDocument> documents, ReadDocuments(options.data));
+  if (options.limit > 0 && std::ssize(documents) > options.limit) {
+    documents.resize(static_cast<size_t>(options.limit));
+  }
+  FT_ASSIGN_OR_RETURN(AppendedFile output, AppendedFile::Open(options.out));
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<FrozenTarget> target, OpenTarget(options));
+  FT_RETURN_IF_ERROR(CheckContext(options, target->shape()));
+  FT_ASSIGN_OR_RETURN(const auto tokenizer,
+                      Tokenizer::Create(target->file().tokenizer(), options.target));
+  FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
+                      ChatPrompter::Create(*tokenizer, options.target));
+  LeftOut left_out;
+  const std::vector<Question> questions =
+      SelectQuestions(documents, prompter, options.context - options.new_tokens, left_out);
+  GreedyDecoder decoder(target->model(),
+                        {.new_tokens = options.new_tokens, .stop = prompter.StopTokens()});
+  FT_RETURN_IF_ERROR(output.Begin(0));
+  FT_ASSIGN_OR_RETURN(const Written written,
+                      AnswerBatches(questions, options, decoder, *tokenizer, output, left_out));
+  Report(written, left_out, options.quiet);
+  return {};
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,101 @@
+// Greedy decoding of many prompts at once with a Llama model, on any device.
+//
+// A batch is padded on the left, so that all sequences write the same column of their key-value
+// cache in a step and a step takes few operations. Columns serve as rotary positions: attention
+// depends on differences of positions only. The host waits for the device once in `check_interval`
+// steps.
+#pragma once
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/types.h"
+#include "llama.h"
+
+namespace foretoken::train {
+
+struct DecodingOptions {
+  int64_t new_tokens = 256;     // of an answer, at most; the token that ends it counts
+  std::vector<Token> stop;      // tokens that end an answer
+  int64_t check_interval = 16;  // steps between two looks at which sequences have ended
+  // Sequences that have ended leave the batch when the share of the others is below this.
+  double compact_below = 0.5;
+  int64_t prefill_rows = 0;  // rows, padding included, in one pass over prompts; 0: by device
+};
+
+struct GreedyAnswer {
+  enum class End : uint8_t {
+    kStop,   // at a token of DecodingOptions::stop
+    kLimit,  // after new_tokens tokens
+    kCut,    // the caller ended the batch
+  };
+  std::vector<Token> tokens;  // without the token that ends it
+  End end = End::kLimit;
+};
+
+// Thread-safety: one thread.
+class GreedyDecoder {
+ public:
+  // Called at every check with the number of sequences that have ended; returns false to end the
+  // batch.
+  using Watch = std::function<bool(int64_t ended)>;
+
+  // `model` must outlive this.
+  GreedyDecoder(const Llama& model, DecodingOptions options);
+
+  // Continues each of `prompts`; the answers are in their order. The cache takes 2 * layers *
+  // kv_heads * head_dim values of the compute type for each of prompts.size() * (longest prompt +
+  // new_tokens) columns, rounded up. Throws c10::Error if memory is short. REQUIRES: no prompt is
+  // empty.
+  std::vector<GreedyAnswer> Decode(std::span<const std::vector<Token>> prompts, const Watch& watch);
+
+ private:
+  // The sequences of a batch that are still decoded. B: their number.
+  struct Live {
+    int64_t columns = 0;              // used in the cache
+    torch::Tensor mask;               // [B * kv_heads, 1, capacity]: 0, or -inf if not attended to
+    std::vector<torch::Tensor> keys;  // of each layer, rotated: [B * kv_heads, capacity, head_dim]
+    std::vector<torch::Tensor> values;  // the same, not rotated
+    torch::Tensor last;                 // [B] int64: the token emitted last
+    torch::Tensor ended;                // [B] bool
+    torch::Tensor index;                // [B] int64: the row in `written`
+    torch::Tensor cosine, sine;         // [capacity, rotary] f32; see Rotated
+    torch::Tensor written;              // [prompts, new_tokens] int64, filled with a stop token
+    int64_t steps = 0;                  // columns of `written` in use
+
+    int64_t count() const { return last.size(0); }
+    int64_t capacity() const { return mask.size(2); }
+  };
+
+  Live Prefill(std::span<const std::vector<Token>> prompts);
+  // Runs the prompts `ids` [b, columns], whose texts begin at columns `first` [b], and fills the
+  // cache of sequences from `at` on. Returns the token that follows each, [b].
+  torch::Tensor PrefillSlice(const torch::Tensor& ids, const torch::Tensor& first, int64_t at,
+                             Live& live) const;
+  // Appends the last tokens to the cache and emits the next ones.
+  void Step(Live& live) const;
+  // Attention of one layer in a step, over the columns that `mask` covers. Returns [B, heads *
+  // head_dim].
+  torch::Tensor StepAttention(const torch::Tensor& qkv, size_t layer, const torch::Tensor& mask,
+                              Live& live) const;
+  void Emit(const torch::Tensor& next, Live& live) const;
+  // The greedy tokens after `stream`, [rows].
+  torch::Tensor Choose(const Stream& stream) const;
+  // Drops the sequences that have ended, given `ended` on the CPU.
+  void Compact(const torch::Tensor& ended, Live& live) const;
+  std::vector<GreedyAnswer> Collect(const Live& live) const;
+
+  const Llama& model_;
+  const LlamaShape& shape_;
+  DecodingOptions options_;
+  torch::ScalarType compute_;
+  torch::Device device_;
+  RopeTables ropes_;
+  torch::Tensor stop_;  // int64
+};
+
+}  // namespace foretoken::train
