@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/output_file.h"
 #include "base/progress.h"
+#include "base/rng.h"
 #include "base/warning.h"
 #include "base/writable.h"
 #include "decoding.h"
@@ -103,6 +104,15 @@ std::string LineOf(const Question& question, const GreedyAnswer& answer, const T
   return DistilledLine(question.source, messages);
 }
 
+// Returns the first question of each batch, in a fixed random order: a run that is stopped has
+// answered questions of all lengths.
+std::vector<size_t> BatchStarts(size_t questions, size_t batch) {
+  std::vector<size_t> starts;
+  for (size_t first = 0; first < questions; first += batch) starts.push_back(first);
+  std::ranges::sort(starts, {}, [](size_t first) { return Mix(first); });
+  return starts;
+}
+
 struct Written {
   size_t answers = 0, tokens = 0;
   double seconds = 0.0;
@@ -123,9 +133,10 @@ Result<Written> AnswerBatches(std::span<const Question> questions, const AnswerO
   Progress progress("questions", std::ssize(questions), options.quiet);
   Written written;
   size_t done = 0;
-  while (done < questions.size() && may_continue()) {
+  for (const size_t first : BatchStarts(questions.size(), static_cast<size_t>(options.batch))) {
+    if (!may_continue()) break;
     const auto batch = questions.subspan(
-        done, std::min(questions.size() - done, static_cast<size_t>(options.batch)));
+        first, std::min(questions.size() - first, static_cast<size_t>(options.batch)));
     std::vector<std::vector<Token>> prompts;
     for (const Question& question : batch) prompts.push_back(question.prompt);
     const auto watch = [&](int64_t ended) {
