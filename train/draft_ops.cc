@@ -277,9 +277,12 @@ Tensor DistillationTargets(const Tensor& logits, double soft, double hard, int64
 
 Tensor SoftCrossEntropy(Tensor logits, const Tensor& targets, double scale) {
   if (!UsesKernels(logits)) {
-    const Tensor log_probs = torch::log_softmax(logits.to(torch::kFloat32), -1);
-    logits.copy_((log_probs.exp() * targets.sum(-1, true) - targets) * scale);
-    return -(targets * log_probs).sum(-1);
+    const Tensor log_probs = torch::log_softmax(logits, -1, torch::kFloat32);
+    const Tensor losses = -at::bmm(targets.unsqueeze(1), log_probs.unsqueeze(2)).view({-1});
+    Tensor gradient = log_probs.exp_();
+    gradient.mul_(targets.sum(-1, true) * scale).sub_(targets, scale);
+    logits.copy_(gradient);
+    return losses;
   }
   Tensor losses = torch::empty({logits.size(0)}, targets.options());
   Dispatch(logits.scalar_type(), [&](auto tag) {

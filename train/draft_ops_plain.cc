@@ -1,12 +1,19 @@
 #include <cmath>
 #include <limits>
 
+#include "base/division.h"
 #include "draft_ops.h"
 #include "ops_plain.h"
 
 namespace foretoken::train {
 
 using torch::Tensor;
+
+namespace {
+
+constexpr int64_t kAligned = 8;  // columns
+
+}  // namespace
 
 Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape& s,
                              const Tensor& rope, const Tensor& first_key) {
@@ -16,19 +23,37 @@ Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
   const Tensor q = PlainRotated(heads[sources - 1].narrow(1, 0, s.heads), rope);
   const Tensor k = repeat(PlainRotated(heads.narrow(2, s.heads, s.kv_heads), rope));
   const Tensor v = repeat(heads.narrow(2, s.heads + s.kv_heads, s.kv_heads));
-  // Scores with the keys of every source. For each column, a query uses the score of one source.
-  const Tensor scores = torch::matmul(q.unsqueeze(0), k.transpose(-1, -2)).to(torch::kFloat32) /
-                        std::sqrt(static_cast<double>(s.head_dim));
-  std::vector<Tensor> chosen;
-  for (int64_t b = 0; b < s.batch; ++b) chosen.push_back(AlignmentSources(sources, first_key[b]));
-  const Tensor source = torch::stack(chosen).unsqueeze(1);  // [batch, 1, length, length]
-  Tensor masked = scores[0].masked_fill(source.ne(0), -std::numeric_limits<float>::infinity());
-  for (int64_t i = 1; i < sources; ++i) masked = torch::where(source.eq(i), scores[i], masked);
-  const Tensor probs = torch::softmax(masked, -1).to(qkv.scalar_type());
-  Tensor mixed;
-  for (int64_t i = 0; i < sources; ++i) {
-    const Tensor part = torch::matmul(probs * source.eq(i), v[i]);
-    mixed = i == 0 ? part : mixed + part;
+  const double infinite = std::numeric_limits<double>::infinity();
+  const double factor = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
+  const int64_t late = sources - 1;
+  const Tensor pos = torch::arange(s.length, first_key.options());
+  // Of source 0, a query attends to a triangle of keys; of every other source, to one key.
+  const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1) - late)
+                          .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1))
+                          .unsqueeze(1);
+  std::vector<Tensor> scores = {torch::matmul(q, k[0].transpose(-1, -2))
+                                    .to(torch::kFloat32)
+                                    .mul(factor)
+                                    .masked_fill(seen.logical_not(), -infinite)};
+  const auto behind = [&](const Tensor& x, int64_t source) {
+    return x[source].roll(late - source, 2);  // row p: position p - (late - source)
+  };
+  for (int64_t i = 1; i < sources; ++i) {
+    const Tensor hidden = (pos - (late - i)).lt(first_key).view({s.batch, 1, s.length, 1});
+    const Tensor product = q.to(torch::kFloat32) * behind(k, i).to(torch::kFloat32);
+    scores.push_back(product.sum(-1, true).mul(factor).masked_fill(hidden, -infinite));
+  }
+  // Rows of a multiple of eight columns keep the products below aligned.
+  if (late > 0) {
+    const int64_t filling = DivideUp(late, kAligned) * kAligned - late;
+    scores.push_back(
+        torch::full({s.batch, s.heads, s.length, filling}, -infinite, scores[0].options()));
+  }
+  const Tensor joined = late == 0 ? scores[0] : torch::cat(scores, -1);
+  const Tensor probs = torch::softmax(joined, -1).to(qkv.scalar_type());
+  Tensor mixed = torch::matmul(probs.narrow(-1, 0, s.length), v[0]);
+  for (int64_t i = 1; i < sources; ++i) {
+    mixed = mixed + probs.narrow(-1, s.length + i - 1, 1) * behind(v, i);
   }
   return mixed.transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
 }

@@ -1,11 +1,32 @@
 #include "ops_plain.h"
 
+#include <torch/version.h>
+
 #include <cmath>
 #include <limits>
 
 namespace foretoken::train {
 
 using torch::Tensor;
+
+namespace {
+
+// Softmax of the products of q and k, times v: [batch, heads, length, head_dim] each. `seen`: bool
+// [batch, 1, length, length], whether a query (row) attends to a key (column).
+Tensor Attended(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& seen) {
+#if TORCH_VERSION_MAJOR >= 2
+  // One kernel, which keeps no scores: on a GPU, reading and writing them takes most of the time.
+  if (q.is_cuda()) return at::scaled_dot_product_attention(q, k, v, seen);
+#endif
+  const Tensor scores =
+      torch::matmul(q, k.transpose(-1, -2)) / std::sqrt(static_cast<double>(q.size(-1)));
+  const Tensor masked =
+      scores.to(torch::kFloat32)
+          .masked_fill(seen.logical_not(), -std::numeric_limits<float>::infinity());
+  return torch::matmul(torch::softmax(masked, -1).to(q.scalar_type()), v);
+}
+
+}  // namespace
 
 Tensor PlainHeads(const Tensor& rows, const AttentionShape& s) {
   return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
@@ -39,20 +60,14 @@ Tensor PlainAttention(const Tensor& qkv, const AttentionShape& s, const Tensor& 
                       const Tensor& first_key) {
   const Tensor heads =
       qkv.view({s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim}).transpose(1, 2);
-  const Tensor q = PlainRotated(heads.narrow(1, 0, s.heads), rope);
-  const Tensor k = PlainRotated(heads.narrow(1, s.heads, s.kv_heads), rope);
+  const Tensor rotated = PlainRotated(heads.narrow(1, 0, s.heads + s.kv_heads), rope);
+  const Tensor q = rotated.narrow(1, 0, s.heads), k = rotated.narrow(1, s.heads, s.kv_heads);
   const Tensor v = heads.narrow(1, s.heads + s.kv_heads, s.kv_heads);
   const auto repeat = [&](const Tensor& x) { return x.repeat_interleave(s.group(), 1); };
-  const Tensor scores =
-      torch::matmul(q, repeat(k).transpose(-1, -2)) / std::sqrt(static_cast<double>(s.head_dim));
   const Tensor pos = torch::arange(s.length, first_key.options());
   const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1))
                           .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));
-  const Tensor masked =
-      scores.to(torch::kFloat32)
-          .masked_fill(seen.logical_not().unsqueeze(1), -std::numeric_limits<float>::infinity());
-  const Tensor probs = torch::softmax(masked, -1).to(qkv.scalar_type());
-  return torch::matmul(probs, repeat(v))
+  return Attended(q, repeat(k), repeat(v), seen.unsqueeze(1))
       .transpose(1, 2)
       .reshape({s.batch * s.length, s.heads * s.head_dim});
 }

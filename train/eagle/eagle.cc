@@ -63,25 +63,28 @@ WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTa
   return options;
 }
 
+// Shifts 64-bit integers to the right, as if unsigned.
+Tensor ShiftedRight(const Tensor& x, int64_t bits) {
+  return x.bitwise_right_shift(bits).bitwise_and((int64_t{1} << (64 - bits)) - 1);
+}
+
+// Mix() of every element; products wrap.
+Tensor MixEach(Tensor x) {
+  x = x + static_cast<int64_t>(0x9e3779b97f4a7c15u);
+  x = x.bitwise_xor(ShiftedRight(x, 30)) * static_cast<int64_t>(0xbf58476d1ce4e5b9u);
+  x = x.bitwise_xor(ShiftedRight(x, 27)) * static_cast<int64_t>(0x94d049bb133111ebu);
+  return x.bitwise_xor(ShiftedRight(x, 31));
+}
+
 // Adds uniform noise to features (H-23): (U - 0.5) * amount * 512 / T, with T the document's length
 // in the sequence. The noise is addressed by seed and batch, so a resumed run repeats it.
-void AddNoise(double amount, uint64_t key, const Batch& batch, const Tensor& features) {
-  const int64_t width = features.size(1);
-  const Tensor extent = batch.extent.to(torch::kCPU);
-  Tensor noise = torch::empty(features.sizes(), torch::kFloat32);
-  float* out = Data<float>(noise);
-  ForRows(features.size(0), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const double rows = std::max(1.0f, Data<float>(extent)[row]);
-      const auto scale = static_cast<float>(amount * 512.0 / rows);
-      for (int64_t i = row * width; i < (row + 1) * width; ++i) {
-        const auto bits = static_cast<uint32_t>(Mix(key ^ static_cast<uint64_t>(i)) >> 40);
-        out[i] = (static_cast<float>(bits) * 0x1.0p-24f - 0.5f) * scale;
-      }
-    }
-  });
-  Tensor noisy = features;
-  noisy.add_(noise.to(features.device()));
+void AddNoise(double amount, uint64_t key, const Batch& batch, Tensor features) {
+  const Tensor place = torch::arange(features.numel(), batch.ids.options().dtype(torch::kInt64));
+  const Tensor bits = ShiftedRight(MixEach(place.bitwise_xor(static_cast<int64_t>(key))), 40);
+  const Tensor uniform = bits.to(torch::kFloat32).mul_(0x1.0p-24).sub_(0.5);
+  const Tensor rows = batch.extent.to(torch::kFloat64).clamp_min(1.0);
+  const Tensor scale = (amount * 512.0 / rows).to(torch::kFloat32).unsqueeze(1);
+  features.add_(uniform.view(features.sizes()) * scale);
 }
 
 class EagleTask final : public DraftTask {
