@@ -165,7 +165,7 @@ class Program:
             with open(path, encoding="utf-8") as f:
                 for name in re.findall(r'"(?:-\w,)?(?:--)?([a-z][a-z0-9_-]+)"', f.read()):
                     options.add("--" + name.replace("_", "-"))
-        return methods | {"export", "plot"} if len(command) == 1 else set(), options
+        return methods | {"answers", "export", "plot"} if len(command) == 1 else set(), options
 
     def complaints(self, words):
         command = []

@@ -15,6 +15,7 @@ using torch::Tensor;
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 // Columns are counted in multiples of this: fewer shapes of products, and aligned masks.
 constexpr int64_t kColumns = 16;
+constexpr int64_t kCheckIntervalCpu = 1, kCheckIntervalGpu = 16;
 constexpr int64_t kPrefillRowsCpu = 4096, kPrefillRowsGpu = 65536;
 // Tokens whose logits are computed again in f32; logits in bf16 often tie.
 constexpr int64_t kCandidates = 8;
@@ -68,6 +69,9 @@ GreedyDecoder::GreedyDecoder(const Llama& model, DecodingOptions options)
       ropes_(shape_, device_) {
   const std::vector<int64_t> stop(options_.stop.begin(), options_.stop.end());
   stop_ = torch::tensor(stop, torch::kInt64).to(device_);
+  if (options_.check_interval == 0) {
+    options_.check_interval = device_.is_cpu() ? kCheckIntervalCpu : kCheckIntervalGpu;
+  }
   if (options_.prefill_rows == 0) {
     options_.prefill_rows = device_.is_cpu() ? kPrefillRowsCpu : kPrefillRowsGpu;
   }

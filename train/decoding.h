@@ -2,8 +2,7 @@
 //
 // A batch is padded on the left, so that all sequences write the same column of their key-value
 // cache in a step and a step takes few operations. Columns serve as rotary positions: attention
-// depends on differences of positions only. The host waits for the device once in `check_interval`
-// steps.
+// depends on differences of positions only. The host waits for a GPU once in 16 steps.
 #pragma once
 
 #include <torch/types.h>
@@ -19,9 +18,11 @@
 namespace foretoken::train {
 
 struct DecodingOptions {
-  int64_t new_tokens = 256;     // of an answer, at most; the token that ends it counts
-  std::vector<Token> stop;      // tokens that end an answer
-  int64_t check_interval = 16;  // steps between two looks at which sequences have ended
+  int64_t new_tokens = 256;  // of an answer, at most; the token that ends it counts
+  std::vector<Token> stop;   // tokens that end an answer
+  // Steps between two looks at which sequences have ended, for which the host waits for the device;
+  // 0: by device.
+  int64_t check_interval = 0;
   // Sequences that have ended leave the batch when the share of the others is below this.
   double compact_below = 0.5;
   int64_t prefill_rows = 0;  // rows, padding included, in one pass over prompts; 0: by device

@@ -157,7 +157,7 @@ int Run_distill(int argc, char** argv) {
       "{\"question\"}.\n"
       "What was asked before, and answers that run in circles, are left out.\n"
       "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
-      "makes it faster and changes nothing.\n"
+      "makes it faster and changes nothing. On a GPU, foretoken train answers is for this.\n"
       "\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
       "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
