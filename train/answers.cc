@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -116,8 +117,24 @@ std::vector<size_t> BatchStarts(size_t questions, size_t batch) {
 struct Written {
   size_t answers = 0, tokens = 0;
   double seconds = 0.0;
-  bool is_complete = false;
+  bool is_complete = true;
 };
+
+// Appends the kept ones of `answers` to `questions`.
+Status AppendAnswers(std::span<const Question> questions, std::span<const GreedyAnswer> answers,
+                     const Tokenizer& tokenizer, AppendedFile& output, LeftOut& left_out,
+                     Written& written) {
+  std::string lines;
+  for (size_t i = 0; i < questions.size(); ++i) {
+    if (answers[i].end == GreedyAnswer::End::kCut) written.is_complete = false;
+    const std::string line = LineOf(questions[i], answers[i], tokenizer, left_out);
+    if (line.empty()) continue;
+    lines += line;
+    ++written.answers;
+    written.tokens += answers[i].tokens.size();
+  }
+  return output.Append(lines);
+}
 
 // Answers `questions` in batches and appends each batch's lines to `output`.
 Result<Written> AnswerBatches(std::span<const Question> questions, const AnswerOptions& options,
@@ -135,31 +152,20 @@ Result<Written> AnswerBatches(std::span<const Question> questions, const AnswerO
   size_t done = 0;
   for (const size_t first : BatchStarts(questions.size(), static_cast<size_t>(options.batch))) {
     if (!may_continue()) break;
-    const auto batch = questions.subspan(
-        first, std::min(questions.size() - first, static_cast<size_t>(options.batch)));
+    const size_t count = std::min(questions.size() - first, static_cast<size_t>(options.batch));
+    const auto batch = questions.subspan(first, count);
     std::vector<std::vector<Token>> prompts;
     for (const Question& question : batch) prompts.push_back(question.prompt);
-    const auto watch = [&](int64_t ended) {
+    const std::vector<GreedyAnswer> answers = decoder.Decode(prompts, [&](int64_t ended) {
       progress.Update(static_cast<int64_t>(done) + ended);
       return may_continue();
-    };
-    const std::vector<GreedyAnswer> answers = decoder.Decode(prompts, watch);
-    std::string lines;
-    bool is_cut = false;
-    for (size_t i = 0; i < batch.size(); ++i) {
-      is_cut = is_cut || answers[i].end == GreedyAnswer::End::kCut;
-      const std::string line = LineOf(batch[i], answers[i], tokenizer, left_out);
-      if (line.empty()) continue;
-      lines += line;
-      ++written.answers;
-      written.tokens += answers[i].tokens.size();
-    }
-    FT_RETURN_IF_ERROR(output.Append(lines));
-    done += batch.size();
-    written.is_complete = done == questions.size() && !is_cut;
-    if (!is_cut) progress.Update(static_cast<int64_t>(done));
+    });
+    FT_RETURN_IF_ERROR(AppendAnswers(batch, answers, tokenizer, output, left_out, written));
+    done += count;
+    if (written.is_complete) progress.Update(static_cast<int64_t>(done));
   }
   progress.Finish();
+  if (done < questions.size()) written.is_complete = false;
   written.seconds = seconds();
   return written;
 }
@@ -217,54 +223,43 @@ Status CheckContext(const AnswerOptions& options, const LlamaShape& shape) {
 
 Result<AnswerOptions> ParseAnswerOptions(const std::vector<std::string>& args) {
   constexpr int64_t kMost = 1 << 30;
-  AnswerOptions options;
-  const auto text_of = [&](const std::string& flag) -> std::string* {
-    if (flag == "--target") return &options.target;
-    if (flag == "--out") return &options.out;
-    if (flag == "--device") return &options.device;
-    if (flag == "--dtype") return &options.dtype;
-    return nullptr;
-  };
-  const auto whole_of = [&](const std::string& flag) -> int64_t* {
-    if (flag == "--new-tokens") return &options.new_tokens;
-    if (flag == "--context") return &options.context;
-    if (flag == "--batch") return &options.batch;
-    if (flag == "--limit") return &options.limit;
-    if (flag == "--threads") return &options.threads;
-    return nullptr;
-  };
+  AnswerOptions o;
+  const std::map<std::string, std::string*> texts = {
+      {"--target", &o.target}, {"--out", &o.out}, {"--device", &o.device}, {"--dtype", &o.dtype}};
+  const std::map<std::string, int64_t*> counts = {{"--new-tokens", &o.new_tokens},
+                                                  {"--context", &o.context},
+                                                  {"--batch", &o.batch},
+                                                  {"--limit", &o.limit},
+                                                  {"--threads", &o.threads}};
+  const std::map<std::string, bool*> switches = {{"--force", &o.force}, {"--quiet", &o.quiet}};
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& flag = args[i];
-    if (flag == "--force" || flag == "--quiet") {
-      (flag == "--force" ? options.force : options.quiet) = true;
+    if (switches.contains(flag)) {
+      *switches.at(flag) = true;
       continue;
     }
-    std::string* text = text_of(flag);
-    int64_t* whole = whole_of(flag);
     const bool is_known =
-        text != nullptr || whole != nullptr || flag == "--data" || flag == "--time-limit";
+        texts.contains(flag) || counts.contains(flag) || flag == "--data" || flag == "--time-limit";
     if (!is_known) return Error{"unknown option '" + flag + "'"};
     if (i + 1 == args.size()) return Error{flag + " needs a value"};
     const std::string& value = args[++i];
-    if (text != nullptr) {
-      *text = value;
-    } else if (whole != nullptr) {
+    if (texts.contains(flag)) {
+      *texts.at(flag) = value;
+    } else if (counts.contains(flag)) {
       const ValueRange range = flag == "--threads" ? Whole(0, 1024) : Whole(1, kMost);
-      FT_ASSIGN_OR_RETURN(*whole, ReadWhole(range, flag, value));
+      FT_ASSIGN_OR_RETURN(*counts.at(flag), ReadWhole(range, flag, value));
     } else if (flag == "--data") {
-      options.data.push_back(value);
+      o.data.push_back(value);
     } else {
-      FT_ASSIGN_OR_RETURN(options.time_limit, ReadNumber(Duration(1e9), flag, value));
+      FT_ASSIGN_OR_RETURN(o.time_limit, ReadNumber(Duration(1e9), flag, value));
     }
   }
-  FT_RETURN_IF_ERROR(CheckValue(OneOf("auto cpu cuda"), "--device", options.device));
-  if (!options.dtype.empty()) {
-    FT_RETURN_IF_ERROR(CheckValue(OneOf("bf16 f32"), "--dtype", options.dtype));
-  }
-  if (options.target.empty() || options.data.empty() || options.out.empty()) {
+  FT_RETURN_IF_ERROR(CheckValue(OneOf("auto cpu cuda"), "--device", o.device));
+  if (!o.dtype.empty()) FT_RETURN_IF_ERROR(CheckValue(OneOf("bf16 f32"), "--dtype", o.dtype));
+  if (o.target.empty() || o.data.empty() || o.out.empty()) {
     return Error{"answers needs --target, --data and --out"};
   }
-  return options;
+  return o;
 }
 
 Status WriteAnswers(const AnswerOptions& options) {

@@ -368,7 +368,8 @@ int Main(int argc, char** argv) {
   if (const Method* method = FindMethod(args[0])) return RunMethod(*method, rest);
   std::string names;
   for (const Method* m : AllMethods()) names += std::string(m->name) + ", ";
-  return Fail(Error{"no method '" + args[0] + "', expected " + names + "answers, export or plot"}, kUsage);
+  return Fail(Error{"no method '" + args[0] + "', expected " + names + "answers, export or plot"},
+              kUsage);
 }
 
 }  // namespace
