@@ -35,7 +35,9 @@ constexpr int64_t kProgressUnits = 100000;
 constexpr double kLongestStep = 3.0;  // times the usual step
 constexpr double kUsualDecay = 0.9;
 constexpr double kLongestEvaluation = 60.0;  // most seconds that count as training
-constexpr int64_t kForecastSteps = 5;        // steps before the forecast of a run without a budget
+// Steps before the forecast of a run without a budget. On a GPU the first takes seconds, of which
+// the others are a small part only if there are many.
+constexpr int64_t kForecastSteps = 5, kForecastStepsGpu = 100;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -294,7 +296,8 @@ void Trainer::CountTime(double seconds) {
 // Updates the plan of a run with a budget. Returns true once, when the run's duration first becomes
 // known. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
-  bool tells = steps == kForecastSteps || (steps < kForecastSteps && Progressed() >= 1.0);
+  const int64_t wanted = device_.is_cpu() ? kForecastSteps : kForecastStepsGpu;
+  bool tells = steps == wanted || (steps < wanted && Progressed() >= 1.0);
   if (recipe_.budget > 0.0) {
     const bool was_planned = state_.plan.end != 0;
     const int64_t batches = std::max<int64_t>(1, recipe_.eval_sequences / recipe_.batch);
