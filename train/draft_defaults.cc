@@ -30,7 +30,8 @@ double Rounded(double rate) {
   return std::stod(NumberText("%.2g", std::round(rate / unit) * unit));
 }
 
-// The share of the data's lines to hold out.
+// Returns the share of conversations (lines of the JSONL files) to hold out; without JSONL files,
+// the smallest share.
 Result<double> HeldOutShare(const Recipe& recipe, const std::string& base) {
   double lines = 0.0;
   for (const DataSource& source : recipe.data) {
@@ -68,7 +69,8 @@ class Filler {
     const std::string name(text.substr(0, equals));
     if (!Names(name.c_str())) recipe_.settings[name] = text.substr(equals + 1);
   }
-  // Sets steps and warm-up, unless fields that replace them (epochs, warmup_share) are named.
+  // Sets `steps` unless it or `epochs` is named, then `warmup` or `warmup_share` unless one of them
+  // is named.
   void SetLength() {
     const bool timed = Names("time_budget") && recipe_.time_budget > 0.0;
     const bool has_steps = Names("steps") || Names("epochs");

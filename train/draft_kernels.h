@@ -5,17 +5,19 @@
 
 namespace foretoken::train {
 
-// The attention of an alignment pass (H-25). The first source of keys is the base; `late` later
-// sources follow it. Position p attends to the base keys up to p - late, then to one key of each
-// later source: that of source i (from 0) at p - (late - 1 - i). Keys before first_key[p] are left
-// out. Late keys and values are [late][matrices][length][head_dim].
+// The attention of a HASS alignment pass (H-25). The base keys are computed from the target's
+// features. Each of the `late` earlier passes adds a late source: keys computed from the features
+// that this pass predicted. Position p attends to the base keys up to p - late, and to one key of
+// each late source: for source i in [0, late), the key at p - (late - 1 - i). Base and late keys at
+// positions before first_key[batch][p] are masked. Late keys and values are
+// [late][matrices][length][head_dim].
 //
 // Query rows of query block `index` are [matrices][group][block], as in train_kernels.h.
 struct AlignedShape {
   AttentionShape attention;
   int64_t index;  // query block
   int64_t keys;   // base keys held: (index + 1) * block
-  int64_t late;   // later sources, from 1
+  int64_t late;   // number of late sources, at least 1
 };
 
 template <typename T>
@@ -39,11 +41,11 @@ struct DraftKernels {
   void (*late_backward)(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
                         const T* late_keys, const T* dcontext, const float* late_probs,
                         const float* late_dscores, T* dq, float* late_dk, float* late_dv);
-  // targets[row] = soft * p + hard * (p on its top `top` tokens, 0 elsewhere), with p =
-  // softmax(logits[row]). Ties go to the lowest index.
+  // targets[row] = soft * p + hard * (p for the top-k tokens, 0 for others), with k = `top`
+  // (at most kMostTopTokens) and p = softmax(logits[row]). Ties go to the lowest index.
   void (*distillation_targets)(int64_t begin, int64_t end, int64_t vocab, float soft, float hard,
                                int64_t top, const T* logits, float* targets);
-  // loss[row] = -sum(targets * log softmax(logits)). Replaces logits by scale * their gradient.
+  // loss[row] = -sum(targets * log softmax(logits)). Overwrites logits with scale * dloss/dlogits.
   void (*soft_cross_entropy)(int64_t begin, int64_t end, int64_t vocab, const float* targets,
                              float scale, T* logits, float* loss);
   // wide = x + bias in f32; narrow = the sum rounded to T.
@@ -67,7 +69,7 @@ struct DraftKernelSet {
   DraftKernels<Bf16> bf16;
 };
 
-// The set for this CPU.
+// Returns the kernels for the best instruction set that this CPU supports.
 const DraftKernelSet& BestDraftKernels();
 
 template <typename T>

@@ -1,5 +1,6 @@
-// Orders a corpus and packs its documents into sequences. The order is a pure function of seed and
-// counter, without generator state, so a resumed run continues exactly.
+// Orders a corpus and packs its documents into sequences. A sequence is a pure function of the seed
+// and its number; there is no state of a random-number generator to restore, so a resumed run
+// continues exactly.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +17,17 @@ struct Piece {
 };
 using Sequence = std::vector<Piece>;  // pieces in order, at most `length` inputs in all
 
-// Packs documents best-fit, so that few are cut. A document longer than a sequence is cut into
-// pieces; a remainder shorter than kShortestPiece is dropped, and so is a piece without a token to
-// learn.
+// Packs documents best-fit, so that little padding is needed. Only a document longer than a
+// sequence is cut into pieces; a remainder shorter than kShortestPiece is dropped. Pieces whose
+// targets are all masked are dropped too.
 class Packer {
  public:
   // Keeps a reference to `corpus`. weights[source]: as in DataSource. Holds one epoch at a time.
   Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed);
 
-  // Returns sequence number `counter`, counted over all epochs. Cheap for ascending counters; a
-  // change of epoch packs the epoch anew. REQUIRES: not empty().
+  // Returns sequence number `counter`, counted over all epochs. Cheap for ascending counters;
+  // every new epoch is packed once. A counter before the current epoch repacks from epoch 0 on.
+  // REQUIRES: not empty().
   const Sequence& At(int64_t counter);
   bool empty();
   int64_t epoch() const { return epoch_; }

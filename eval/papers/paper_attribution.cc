@@ -1,4 +1,5 @@
-// The evaluator of tables on how well copying finds the sources of quotes.
+// Evaluates attribution tables: how well copying drafters attribute quotes to the passages that
+// they come from.
 #include <algorithm>
 #include <filesystem>
 #include <map>

@@ -23,7 +23,7 @@ std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& dr
 
 struct PeerAnswer {
   std::string text;
-  double tokens_per_second = 0;  // without the prompt's time; 0 for an empty answer
+  double tokens_per_second = 0;  // without prefill; 0 for an empty answer
 };
 
 // The arguments shared by all command lines. Decoding is greedy.
@@ -33,12 +33,13 @@ struct PeerTask {
 };
 
 // Runs the mode's commands in order until one answers, and removes the failed ones from `mode`.
-// Errors: no command answers; the message holds the last command's output.
+// Errors: those of RunProcess; no command answers (the message holds the last line that the last
+// command wrote to stderr).
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
 // Parses tokens a second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or
-// else "eval time = T ms / N runs (..., R tokens per second)". Returns 0 for a rate of "inf" (no
-// time was taken), nullopt if neither line is present.
+// else "eval time = T ms / N runs (..., R tokens per second)". Returns 0 for a rate of "inf" (the
+// measured time was 0), nullopt if neither line is present.
 std::optional<double> PeerRate(const std::string& printed);
 
 }  // namespace foretoken

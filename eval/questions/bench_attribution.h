@@ -1,4 +1,5 @@
-// foretoken bench attribution: how well copying finds the sources of quotes.
+// foretoken bench attribution: measures how well a copying drafter attributes quotes to the
+// passages that they come from.
 #pragma once
 
 #include <string>
@@ -14,21 +15,21 @@ struct AttributionOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "pld+h"};
   std::string data, json;
-  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens: the paper's values
-  int limit = 0;                       // most questions, taken evenly from the file; 0: all
+  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens (PLD+, appendix D)
+  int limit = 0;                       // maximum number of questions, evenly chosen; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
 struct AttributionScores {
   std::vector<AttributionScore> scores;  // one for each of options.least
   int asked = 0;
-  int skipped = 0;                // too long for the context, or changed by the tokenizer
+  int skipped = 0;                // too long, or decoding the tokens does not restore the text
   std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
 };
 // Computes the scores with a loaded model. Errors: those of NewDecoder; a data file that is not
-// QuoteSum's.
+// in QuoteSum's format.
 Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
                                            const LoadedModel& loaded);
-// Errors: those of Load and NewDecoder; a data file that is not QuoteSum's.
+// Errors: those of Load and NewDecoder; a data file that is not in QuoteSum's format.
 Status BenchAttribution(AttributionOptions options);
 
 }  // namespace foretoken

@@ -1,4 +1,4 @@
-// Compares the engine's drafting with training's forward pass, head by head.
+// Compares Chimera's heads: the engine's logits with those of the training module.
 #include <gtest/gtest.h>
 
 #include <array>
