@@ -232,7 +232,7 @@ TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   EXPECT_EQ(older->info().acceptance, forced->info().acceptance);
 }
 
-// A run that is begun anew removes the acceptance measured for the draft that it replaces.
+// A run that starts over removes the acceptance measured for the draft that it replaces.
 TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");

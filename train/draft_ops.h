@@ -26,12 +26,12 @@ torch::Tensor PlainAlignedAttention(const torch::Tensor& qkv, int64_t sources,
 // which query p (row) takes key c (column), or -1 if it does not attend to the key.
 torch::Tensor AlignmentSources(int64_t sources, const torch::Tensor& first_key);
 
-// Returns the targets of a draft's distribution, f32: soft * p + hard * (p on its top `top` tokens,
-// 0 elsewhere), with p = softmax(logits) by row.
+// Returns the targets of a draft's distribution, f32: soft * p + hard * (p for the top-k tokens, 0
+// for others), with k = `top` and p = softmax(logits) by row.
 torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, double hard,
                                   int64_t top);
-// Returns -sum(targets * log softmax(logits)) by row, f32. Replaces logits by `scale` times their
-// gradient.
+// Returns -sum(targets * log softmax(logits)) by row, f32. Overwrites logits with `scale` times the
+// gradient of this loss with respect to them.
 torch::Tensor SoftCrossEntropy(torch::Tensor logits, const torch::Tensor& targets, double scale);
 
 // Returns `scale` times the sum over rows of KL(p || q), with q = softmax(x * table^T) and p =

@@ -27,7 +27,7 @@ struct TrainOptions {
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
   std::vector<std::string> changes;  // fields that may differ from the resumed run's record
-  bool force = false;                // begin anew if `out` holds a run
+  bool force = false;                // start over if `out` holds a run
   std::vector<std::string> command;  // the command line with which workers are started
   int rank = 0;                      // of this process among the workers of the run
   bool profile = false;              // report which share of the matrix peak is reached

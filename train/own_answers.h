@@ -40,7 +40,7 @@ Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run,
 struct AnswerTrial {
   std::string run, target;
   int64_t threads = 0;  // 0: one per core
-  int questions = 24;   // the most to ask, evenly chosen
+  int questions = 24;   // maximum number of questions, evenly chosen
 };
 // Estimates how many questions (4 to 24) a target of `target_bytes` answers in about `seconds`, if
 // it answers each twice: without drafts and with them.

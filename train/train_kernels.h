@@ -92,7 +92,7 @@ struct KernelSet {
   FloatKernels flat;
 };
 
-// The set for this CPU.
+// Returns the kernels for the best instruction set that this CPU supports.
 const KernelSet& BestKernels();
 
 template <typename T>

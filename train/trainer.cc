@@ -34,7 +34,7 @@ constexpr int64_t kProgressUnits = 100000;
 // beyond this limit does not count as training time.
 constexpr double kLongestStep = 3.0;  // times the usual step
 constexpr double kUsualDecay = 0.9;
-constexpr double kLongestEvaluation = 60.0;  // most seconds that count as training
+constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as training
 // Steps before the forecast of a run without a budget. On a GPU the first takes seconds, of which
 // the others are a small part only if there are many.
 constexpr int64_t kForecastSteps = 5, kForecastStepsGpu = 100;

@@ -1,4 +1,4 @@
-// Options and steps shared by `convert` and `quantize`, which read a model and write it anew.
+// Options and steps shared by `convert` and `quantize`, which read a model and write a new file.
 #pragma once
 
 #include <functional>

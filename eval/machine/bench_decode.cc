@@ -43,7 +43,7 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
-// The least total time of the consecutive passes in PassInARow, in seconds.
+// Minimum total time of the consecutive passes in PassInARow, in seconds.
 constexpr double kDecodingSeconds = 0.05;
 
 // The share of the run's highest FirstCacheLoads above which a pass counts as undisturbed. A busy

@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-inline constexpr int kBenchRows = 512;  // most rows of a pass
+inline constexpr int kBenchRows = 512;  // maximum number of rows of a pass
 
 struct BenchModel {
   std::unique_ptr<ModelFile> file;  // null for random weights

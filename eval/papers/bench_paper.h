@@ -18,7 +18,7 @@ struct BenchPaperArgs {
   std::string json, resume, command;
   std::vector<std::string> drafts;  // KEY=FILE
   SpecOptions options;
-  int limit = 0;         // most questions of a part; 0: all
+  int limit = 0;         // maximum number of questions of a part; 0: all
   bool printed = false;  // shows only the printed table; needs no model
   // Options that replace the table's values if they were given.
   const CLI::Option *new_tokens = nullptr, *repeats = nullptr;

@@ -18,7 +18,7 @@ struct PaperSample {
   std::span<const size_t> questions;  // indices in the run
   std::span<const size_t> passes;     // all passes of the run, or a resample of them
   const SpecEntry* entry = nullptr;   // summary of these questions
-  bool with_prefill = true;           // whether speed-ups count the prompt's time
+  bool with_prefill = true;           // whether speed-ups include prefill time
   int gamma = 0;                      // draft length in E(Spd); 0: the mean depth drafted
 };
 

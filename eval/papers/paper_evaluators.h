@@ -23,8 +23,8 @@ struct PaperOutcome {
 // method. Errors: those of PlanMethods, PlanQuestions and AskPaper.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
-// Measures how well copying finds the sources of quotes, on the first part's questions. A method's
-// option `min` is the shortest copy that counts, in tokens.
+// Measures how well a copying drafter attributes quotes to the passages that they come from, on the
+// first part's questions. A method's option `min` is the shortest copy that counts, in tokens.
 Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
                                          const PaperTable& table, const PaperDraftFiles& files);
 // Measures how often a method's top-N guesses at distance STEP + 1 from the root contain the token

@@ -70,7 +70,7 @@ struct PaperTable {
   std::string name, title, source, differs;
   std::vector<std::string> remarks;
   PaperEvaluator evaluator = PaperEvaluator::kAnswers;
-  bool with_prefill = true;  // whether speed-ups count the prompt's time
+  bool with_prefill = true;  // whether speed-ups include prefill time
   // `turns` 0: all turns of a question. `gamma` 0: the mean depth drafted.
   int new_tokens = 1024, turns = 0, repeats = 1, gamma = 0;
   std::vector<PaperSetting> settings;
@@ -104,10 +104,10 @@ std::vector<std::string> PaperLabels(const PaperTable& table, std::span<const Pa
 std::string PaperRowLabel(const PaperTable& table, const PaperKey& row);
 const PaperMetric& MetricAt(const PaperTable& table, const PaperKey& cell);
 
-// Reads a table. `layers`: the model's number of layers, for sweeps over layers. Errors, which name
-// `origin` and the field: a field is missing, unknown or ill-typed; a metric, drafter, tree or
-// verifier is unknown; a printed row is none of the table's rows, or does not have one cell a
-// column.
+// Reads a table. `layers`: the model's number of layers, for sweeps over layers. Errors: a field is
+// missing, unknown or ill-typed; a metric, drafter, tree or verifier is unknown; a printed row is
+// none of the table's rows, or does not have one cell a column. Messages name `origin` and the
+// field.
 Result<PaperTable> ReadPaperTable(const Json& json, const std::string& origin,
                                   const std::string& name, int layers);
 

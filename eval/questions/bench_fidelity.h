@@ -12,7 +12,7 @@ struct FidelityOptions {
   ModelArgs model;
   std::string reference, data, json;
   int window = 256;       // tokens scored in one pass from an empty cache
-  int positions = 20000;  // most positions compared
+  int positions = 20000;  // maximum number of positions compared
 };
 void AddFidelityArgs(CLI::App& app, FidelityOptions* options);
 // Errors: those of Load; models of different vocabularies; no text, or a text shorter than a

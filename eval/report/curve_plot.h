@@ -1,5 +1,5 @@
-// A plot of the time of a pass over its number of rows, with the least time that the machine's
-// limits permit.
+// A plot of the time of a pass over its number of rows, with the lower bound that the
+// machine's limits set.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 
 namespace foretoken {
 
-// The most runs that can be told apart: each colour with solid and with dashed lines.
+// Maximum number of runs that can be told apart: each colour with solid and with dashed lines.
 inline constexpr size_t kMostTrainRuns = 2 * kSeriesColours;
 
 // Smooths a noisy series for plotting: at most a few hundred evenly spread points, each the median

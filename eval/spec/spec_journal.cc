@@ -152,7 +152,8 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
       const size_t place = entry.place;
       journal.entries_[place] = std::move(entry);
     }
-    // If the file's first line was cut off, it is a prefix of ours, and the file begins anew.
+    // If the file's first line was cut off, it is a prefix of `first_line`, and the file is
+    // started over.
     if (number == 0 && !first_line.starts_with(text)) {
       return Error{path + ": is no journal of bench spec"};
     }

@@ -55,7 +55,7 @@ struct SpecAnswer {
 
   // All tokens, and all seconds, those of the prompt included.
   Timing WithPrefill() const;
-  // Without the prompt's seconds and the first token of each turn, which the prompt's pass yields.
+  // Without prefill and without the first token of each turn, which prefill yields.
   Timing GenerationOnly() const;
 };
 

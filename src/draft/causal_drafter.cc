@@ -75,8 +75,8 @@ size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
 }
 
 // Decides how many tokens at the beginning of the text the next draft leaves out. Once much more of
-// the text is worth reading, reading starts over at an earlier token. Every draft decides anew, but
-// rows are kept until a draft expands its root.
+// the text is worth reading, reading starts over at an earlier token. The decision is made
+// for every draft, but rows are kept until a draft expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
   constexpr int kMuchMore = 2;
   constexpr int kFewest = 16;  // fewer tokens of context say little about the draft's quality

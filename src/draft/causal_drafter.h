@@ -22,7 +22,7 @@ struct CausalShape {
   std::vector<Token> scored;
   int context = 0;   // the network's maximum context, in positions
   int capacity = 0;  // tokens that a sequence rarely exceeds
-  int max_rows = 0;  // most rows of one pass
+  int max_rows = 0;  // maximum number of rows of one pass
   // Whether the keys and values computed for a guess stay valid once the target has accepted it.
   bool keeps_guesses = true;
 };
@@ -62,7 +62,7 @@ class CausalDrafter : public Drafter {
     std::vector<Row> rows;      // the cache's provisional rows
     std::vector<int> node_row;  // [builder's nodes, or fewer] the provisional row of a node
     int levels = 0;             // number of levels that the last draft expanded
-    int gamma = 0;              // most levels of the next draft if gamma bounds its depth
+    int gamma = 0;              // maximum depth of the next draft if gamma bounds it
 
     int read() const { return skipped + cache->length(); }  // leading tokens read or skipped
     // Tokens that a draft must read first, the root included.

@@ -29,7 +29,7 @@ class FeatureNet {
   virtual ~FeatureNet() = default;
   virtual Backend& backend() const = 0;
   virtual int hidden() const = 0;
-  // Most tokens in one pass.
+  // Maximum number of tokens in one pass.
   virtual int max_rows() const = 0;
   // Cache rows per token.
   virtual int cache_rows() const { return 1; }

@@ -69,7 +69,8 @@ class TextDrafter : public Drafter {
   }
 
  private:
-  // Most predicted tokens offered before Offer is called; 0: the drafter does not copy.
+  // Maximum number of predicted tokens offered before Offer is called; 0: the drafter does not
+  // copy.
   virtual int MostCopied() const { return 0; }
   // Offers what may follow `text`, which ends in the root.
   virtual void Offer(std::span<const Token> text, TreeBuilder& builder) = 0;

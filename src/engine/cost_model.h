@@ -46,8 +46,8 @@ class CostModel {
   // Whether the time of a one-row pass is known: at least two passes were timed, because one may
   // have been disturbed.
   bool has_plain_pass() const { return plain_.observations() > 1; }
-  // Most rows that a pass may have while the curve is being measured: twice the most timed so far,
-  // so that no pass costs much more than one that was timed.
+  // Maximum number of rows of a pass while the curve is being measured: twice the largest number
+  // timed so far, so that no pass costs much more than one that was timed.
   int MostRows() const { return 2 * most_timed_; }
 
   // Records the time of a cycle's pass, verification included.

@@ -13,7 +13,7 @@ namespace {
 
 // Cost of a level besides reading its weights, in one-row passes.
 constexpr double kLevelShare = 0.02;
-// Most passes that calling drafters may cost where their guesses cannot be scored.
+// Upper limit of what calling drafters may cost, in passes, where their guesses cannot be scored.
 constexpr double kCheap = 0.02;
 // Rows of the pass from which the cost of reading a token of text is guessed.
 constexpr int kReadingRows = 64;

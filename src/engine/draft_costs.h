@@ -57,8 +57,8 @@ class DraftCosts {
   // It pays for reading text, so a first try that costs more than one answer's budget is made after
   // a few answers.
   double savings() const { return savings_; }
-  // Sets the most passes that the drafter may borrow: above 0 for a draft that is expected to repay
-  // them.
+  // Sets the maximum number of passes that the drafter may borrow: above 0 for a draft that
+  // is expected to repay them.
   void SetPromise(double passes) { promise_ = passes; }
   double ReadingCredit() const { return std::max(savings_ + promise_, 0.0); }
   // Takes up to `passes` passes for reading out of ReadingCredit. Returns how many it took.

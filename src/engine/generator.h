@@ -68,9 +68,9 @@ class Generator {
 
   // Sets the session's text to `prompt`, after which at most `max_new` tokens will be written.
   // Computes nothing; Step scores the prompt. Cache and drafter state are truncated to the longest
-  // prefix in common with the previous text, which is not recomputed. Errors, which leave the
-  // session unchanged: an empty prompt, a prompt that leaves no room in the context, a token
-  // outside the vocabulary, max_new < 1.
+  // prefix in common with the previous text, which is not recomputed. Errors: an empty
+  // prompt, a prompt that leaves no room in the context, a token outside the vocabulary,
+  // max_new < 1. On an error the session is unchanged.
   Status Begin(Session& session, std::span<const Token> prompt, int max_new);
 
   // Runs one target pass of at most min(budget, max_rows of the target) rows; budget 0: max_rows.

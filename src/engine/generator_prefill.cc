@@ -87,8 +87,9 @@ Status Generator::Prefill(Session& session, std::span<const Token> prompt, int m
   return {};
 }
 
-// Most tokens of the session's next chunk. A chunk does not cross read_from: the tokens that the
-// drafter may not read and those that it may read are separate chunks.
+// Returns the maximum number of tokens of the session's next chunk. A chunk does not cross
+// read_from: the tokens that the drafter may not read and those that it may read are separate
+// chunks.
 int Generator::ChunkLimit(const Session& session) {
   const int begin = session.cache_->length();
   int end = session.prompt;

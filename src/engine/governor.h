@@ -47,8 +47,8 @@ class Governor {
   }
 
   // Records a cycle that drafted and gained `gain` passes (below 0: lost). `reading`: passes spent
-  // on reading text, which say nothing about the gain of drafting. `least`: the least that a
-  // drafting cycle costs. Returns true if the drafter is sent to rest, or was tried at rest in
+  // on reading text, which say nothing about the gain of drafting. `least`: the minimum cost
+  // of a drafting cycle. Returns true if the drafter is sent to rest, or was tried at rest in
   // vain, but at most once an answer.
   bool Observe(double gain, double reading, double least, double allowed) {
     net_ += gain - reading;

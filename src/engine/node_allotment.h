@@ -20,7 +20,7 @@ struct NodeOffer {
 
 // Room for nodes in a pass.
 struct NodeRoom {
-  int nodes = 0;    // most nodes that fit, roots not counted
+  int nodes = 0;    // maximum number of nodes that fit, roots not counted
   int prompts = 0;  // prompt rows
 };
 

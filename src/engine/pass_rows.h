@@ -20,7 +20,7 @@ struct RowPlan {
   std::vector<bool> writes;  // [requests] whether the session gets a row for its root
   int roots = 0;             // count of rows for roots
   int chunks = 0;            // prompt rows if no node is scored
-  int nodes = 0;             // most nodes; they take rows from `chunks`
+  int nodes = 0;             // maximum number of nodes; they take rows from `chunks`
 };
 
 // Plans the rows of a pass. Every session that writes gets a row for its root. If prompts are read,

@@ -13,8 +13,8 @@
 namespace foretoken {
 
 // There is one for each pair of target and cache type. An entry is dropped once a longer entry that
-// begins with it can serve every session in its place. Eviction is by least recent use: the oldest
-// entry loses its second half first, and the rest when it is the oldest again.
+// begins with it can serve every session in its place. Eviction is LRU: the least recently used
+// entry loses its second half first, and the rest when it is the least recently used again.
 //
 // Entries are handed out as forks. A session that adopts a fork writes the text, and drafts the
 // guesses, that it would if it had computed everything itself.

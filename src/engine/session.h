@@ -24,14 +24,14 @@ namespace foretoken {
 enum class Finish : uint8_t {
   kNot,      // still writing
   kStop,     // wrote a stop token, which is the last of `tokens`
-  kLimit,    // wrote the most tokens allowed
+  kLimit,    // wrote the maximum number of tokens
   kContext,  // the context is full
 };
 
 struct SessionOptions {
   SamplingParams sampling;
   std::vector<Token> stop;  // ids that end the answer; the id is part of it
-  int capacity = 0;         // the context: most tokens of the sequence, prompt included
+  int capacity = 0;         // the context: maximum number of tokens, prompt included
   DType cache_type = DType::kF16;
   std::function<bool()> is_stopped;  // called between the chunks of a prompt; may be empty
   int drafter = 0;                   // 0, or a number returned by Generator::AddDrafter
@@ -54,7 +54,7 @@ class Session {
 
   std::vector<Token> tokens;  // prompt and everything written
   int prompt = 0;             // leading tokens that were given
-  int limit = 0;              // most tokens that the text may reach
+  int limit = 0;              // maximum number of tokens of the text
   Finish finish = Finish::kNot;
   std::vector<Cycle> cycles;   // of the running answer
   std::vector<Pos> sources;    // [written] where each token was copied from, kNoPos if it was not
@@ -95,7 +95,7 @@ class Session {
  private:
   friend class Generator;
 
-  int context_;  // most tokens, prompt included; tree nodes are not counted
+  int context_;  // maximum number of tokens, prompt included; tree nodes are not counted
   std::vector<Token> stop_;
   std::function<bool()> is_stopped_;  // SessionOptions::is_stopped
   Sampler sampler_;

@@ -19,7 +19,7 @@ struct PassLoad {
   int sessions = 1;  // sessions that write, this one included
   double nodes = 0;  // nodes of the other sessions' trees, roots not counted
   int prompts = 0;   // prompt rows
-  // [other sessions for which this drafter is called] the most levels each is expected to draft
+  // [other sessions for which this drafter is called] maximum levels each is expected to draft
   std::vector<double> levels;
   // What this session is expected to have in the pass: nodes, and its share of all tokens written.
   double own_nodes = 0, own_part = 1;
@@ -87,7 +87,7 @@ class SessionEconomy final : public TreeEconomy {
   bool HasMeans(int part) const {
     return GovernorOf(part).lost() < Allowed(part) || Drafting(part).Credit() > 0;
   }
-  // The least that drafting by `part` adds to a cycle, in token times: one level (none for a part
+  // The minimum that drafting by `part` adds to a cycle, in token times: one level (none for a part
   // that does not draft by levels) and the scoring of one node.
   double LeastPasses(int part) const;
   // Limit on the rows of a pass, prompt rows not counted, while the cost curve is being measured;

@@ -43,7 +43,7 @@ class TokenMasks {
     TokenBits bits;  // empty if the tokens are few and listed in `tokens` instead
     std::vector<Token> tokens;
     std::vector<uint32_t> left_at;  // trie nodes with descendants where the rule is left
-    uint32_t left_depth = 0;        // most nodes of left_at on one path of the trie
+    uint32_t left_depth = 0;        // maximum number of nodes of left_at on a path of the trie
     bool is_ever_left = false;
     bool is_usable = true;  // computed within the limits
     uint64_t work = 0;

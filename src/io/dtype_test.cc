@@ -71,7 +71,7 @@ TEST(DType, HalvesRoundToNearestEven) {
   EXPECT_EQ(FloatToHalf(1.0f + 0x1.0p-11f), 0x3c00);      // a tie, down to even
   EXPECT_EQ(FloatToHalf(1.0f + 3 * 0x1.0p-11f), 0x3c02);  // a tie, up to even
   EXPECT_EQ(FloatToHalf(1.0f + 0x1.1p-11f), 0x3c01);      // above a tie
-  EXPECT_EQ(FloatToHalf(0x1.0p-25f), 0);                  // half the least subnormal
+  EXPECT_EQ(FloatToHalf(0x1.0p-25f), 0);                  // half the smallest subnormal
   EXPECT_EQ(FloatToHalf(0x1.8p-25f), 1);
   EXPECT_EQ(FloatToHalf(65519.0f), 0x7bff);
   EXPECT_EQ(FloatToHalf(65520.0f), 0x7c00);

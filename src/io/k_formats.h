@@ -1,7 +1,7 @@
 // The K formats: super-blocks of 256 values whose sub-blocks have scales that are themselves
 // quantised. Q4_K and Q5_K: 8 sub-blocks with a 6-bit scale and a 6-bit minimum; Q6_K: 16
-// sub-blocks with an 8-bit scale. Encoding searches each sub-block's scale for the least weighted
-// error.
+// sub-blocks with an 8-bit scale. Encoding searches for the scale of each sub-block that
+// minimises the weighted error.
 #pragma once
 
 #include <cstddef>

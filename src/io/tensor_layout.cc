@@ -19,7 +19,7 @@ std::string ShapeText(std::span<const int64_t> shape) {
 Result<uint64_t> TensorBytes(DType type, std::span<const int64_t> shape) {
   const auto shaped = [&] { return "has shape " + ShapeText(shape); };
   if (shape.empty()) return Error{shaped() + ", expected at least one dimension"};
-  // Most elements whose bytes fit 63 bits: no format takes more than 4 bytes for each.
+  // Maximum number of elements whose bytes fit 63 bits: no format takes more than 4 bytes for each.
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 8;
   int64_t elements = 1;
   for (const int64_t size : shape) {

@@ -28,7 +28,7 @@ struct RowBatch {
 };
 
 struct ModelOptions {
-  int max_rows = 512;  // most rows of one pass
+  int max_rows = 512;  // maximum number of rows of one pass
   // The distinct tokens that Forward scores: column i of its logits is that of head_tokens[i], and
   // OutputHead() has only these rows. Empty: every token, in the order of ids. Unless all tokens
   // are scored, no pass may request TapSpec::answers.

@@ -23,7 +23,7 @@ struct DraftArgs {
   std::string drafter = "none";
   std::string tree;      // as typed; empty: chosen by TreeOf
   std::string pct_cost;  // the `expand` option of `tree`, if not empty
-  int draft_max = -1;    // most tokens drafted; below 0: the tree decides
+  int draft_max = -1;    // maximum number of drafted tokens; below 0: the tree decides
   NamedValues options;
   DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";

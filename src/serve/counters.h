@@ -35,7 +35,7 @@ struct Counters {
   int running = 0;       // now
   int reading = 0;       // now: running answers whose prompts are not fully processed
   int waiting = 0;       // now: not admitted yet, or preempted for lack of memory
-  int most_running = 0;  // most answers in any pass
+  int most_running = 0;  // maximum number of answers in a pass so far
   int64_t submitted = 0, refused = 0;
   int64_t stopped = 0, limited = 0, cancelled = 0, failed = 0;  // by outcome
   int64_t set_aside = 0;  // preemptions: a running answer freed its memory and resumes later

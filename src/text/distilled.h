@@ -1,5 +1,5 @@
-// Conversations that a model has answered anew, as training data for its drafts (L-7): the lines of
-// the file, and which questions and answers are left out.
+// Conversations whose answers a model has written itself, as training data for its drafts (L-7):
+// the lines of the file, and which questions and answers are left out.
 #pragma once
 
 #include <cstddef>

@@ -49,7 +49,8 @@ bool IsResting(const CandidateTree& tree, Node n, const TreeEconomy& economy) {
   return true;
 }
 
-// Most seconds beyond a pass without drafting that any part may risk in this cycle; 0 if all rest.
+// Returns the maximum, over the parts, of the seconds beyond a pass without drafting that a part
+// may risk in this cycle; 0 if all rest.
 double MostStake(const TreeEconomy& economy) {
   double most = 0;
   for (int part = 0; part < economy.parts(); ++part) {

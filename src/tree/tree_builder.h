@@ -50,7 +50,8 @@ class TreeBuilder {
   // Everything offered so far.
   const CandidateTree& tree() const { return tree_; }
   const TreeLimits& limits() const { return context_.limits; }
-  // Most continuations of one node that the policy uses; a drafter need not offer more.
+  // Maximum number of continuations of one node that the policy uses; a drafter need not offer
+  // more.
   int width() const { return policy_.Width(); }
   // Parts of a joined drafter that have proposed or are proposing; 1 for any other drafter.
   int parts() const { return static_cast<int>(context_.levels.size()); }

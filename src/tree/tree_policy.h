@@ -22,7 +22,7 @@ namespace foretoken {
 struct TreeLimits {
   int max_nodes = 64;  // nodes scored by the target, root included
   int max_depth = 64;  // longest path that can be accepted
-  // Most nodes that are probes (TreeBuilder::AddProbe).
+  // Maximum number of nodes that are probes (TreeBuilder::AddProbe).
   int max_probes = std::numeric_limits<int>::max();
 };
 
@@ -78,7 +78,7 @@ struct TreeContext {
 class TreePolicy {
  public:
   virtual ~TreePolicy() = default;
-  // Most continuations of one node that the policy uses; further offers are dropped.
+  // Maximum number of continuations of one node that the policy uses; further offers are dropped.
   virtual int Width() const = 0;
   // Nodes that the policy keeps where no limit is set, root included.
   virtual int DefaultNodes() const = 0;

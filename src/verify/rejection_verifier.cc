@@ -17,7 +17,7 @@ namespace {
 
 struct Rule {
   bool weighs_draws;  // if not, every candidate counts as chosen
-  size_t per_node;    // most proposals judged after a node
+  size_t per_node;    // maximum number of proposals judged after a node
 };
 
 class RejectionVerifier final : public Verifier {

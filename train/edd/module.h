@@ -23,7 +23,7 @@ struct EddInputs {
   // With an encoder:
   torch::Tensor states;  // [rows, hidden] f32: the target's
   torch::Tensor starts;  // [batch, length] int32: the start of each position's block
-  int64_t longest = 0;   // most tokens of a block
+  int64_t longest = 0;   // maximum number of tokens of a block
 };
 
 class EddModule {

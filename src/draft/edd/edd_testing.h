@@ -21,7 +21,7 @@ DraftInfo EddInfo(const TestTarget& target, std::optional<int> tap, int layers =
 // Logits [path.size(), vocab] of draft steps in f32. `path` is the root and the drafted tokens
 // after it, which are fed one by one after the committed text. `tokens`: that text, x_0 ...
 // x_{t-1}, without the root. `states`: [t, hidden], the target's hidden states of these tokens (not
-// read by a VDM). `chunk`: most rows of the text per pass. REQUIRES: t >= 1.
+// read by a VDM). `chunk`: maximum number of rows of the text per pass. REQUIRES: t >= 1.
 std::vector<float> TraceEdd(EddNet& net, std::span<const Token> tokens,
                             std::span<const float> states, std::span<const Token> path,
                             int chunk = 1 << 20);

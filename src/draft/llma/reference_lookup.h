@@ -9,7 +9,7 @@
 namespace foretoken {
 
 struct ReferenceRule {
-  int k = 10;         // most tokens copied
+  int k = 10;         // maximum number of tokens copied
   int max_ngram = 3;  // longest suffix searched for; tried first
   int min_ngram = 1;
 };

@@ -20,7 +20,8 @@ class ContinuationTrie {
   // the order of a suffix array.
   void Add(std::span<const Token> continuation);
 
-  // The `most` most frequent items, parents before children; among equals, the earlier ones.
+  // Returns up to `most` items with the highest counts, parents before children; among equals, the
+  // earlier ones.
   std::vector<Item> MostFrequent(int most) const;
   int continuations() const { return continuations_; }
 

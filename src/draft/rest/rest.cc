@@ -15,9 +15,9 @@ namespace {
 struct RestRule {
   int max_suffix = 16;  // longest suffix searched for; tried first
   int min_suffix = 2;
-  int matches = 5000;  // most occurrences used
+  int matches = 5000;  // maximum number of occurrences used
   int cont = 10;       // tokens taken after each
-  int tree = 64;       // most nodes offered
+  int tree = 64;       // maximum number of nodes offered
 };
 
 struct RestOptions {

@@ -380,8 +380,8 @@ class ByteAttention {
   // because each step waits for the result of the one before.
   //
   // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
-  // span this is the least power of two that none of them exceeds. Where the power of a later span
-  // is higher, sums are scaled down by a power of two as well.
+  // span this is the smallest power of two that none of them exceeds. Where the power of a later
+  // span is higher, sums are scaled down by a power of two as well.
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// Most rows of the pass in one unit: their queries and sums stay in a core's own cache.
+// Maximum number of the pass's rows in one unit: their queries and sums stay in a core's own cache.
 constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {

@@ -22,8 +22,8 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
-// The bases (kernels.h) of blocks with largest magnitudes `top`. The unit is the least power of two
-// that is no less than top / 127; a `top` below 2^-90 counts as 2^-90.
+// The bases (kernels.h) of blocks with largest magnitudes `top`. The unit is the smallest power of
+// two that is at least top / 127; a `top` below 2^-90 counts as 2^-90.
 FT_INLINE F BaseOf(F top) {
   const I bits = AsI(Max(top, Splat(0x1p-90f)));
   // Above 127 * 2^n = 1.984375 * 2^(n + 6) the exponent rises by one. The base's exponent is 23 - 6

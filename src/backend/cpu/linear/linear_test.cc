@@ -63,8 +63,8 @@ class LinearTest : public ::testing::TestWithParam<Case> {
   std::unique_ptr<Backend> backend_;
 };
 
-// The unit that a block of activations is rounded to: the least power of two with which its largest
-// magnitude has a code of at most 127.
+// The unit that a block of activations is rounded to: the smallest power of two with which its
+// largest magnitude has a code of at most 127.
 double UnitOf(double peak) {
   double unit = 0x1p-80;
   while (127 * unit < peak) unit *= 2;
