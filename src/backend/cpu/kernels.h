@@ -1,7 +1,7 @@
 // The interface between the backend and the kernels of each instruction set: the layout of
 // activation tiles, the arguments of kernels, and the table of kernels that each set fills in.
-// Files compiled for one instruction set include only this header and vec.h (isa/always_inline.h
-// tells why).
+// Files compiled for one instruction set include it, so its functions are always inlined
+// (isa/always_inline.h explains why).
 #pragma once
 
 #include <cstddef>
@@ -13,24 +13,27 @@
 
 namespace foretoken {
 
-// How activations are rounded: a block of a row becomes codes of magnitude at most 127 and a
-// power-of-two scale, its unit. The block's base is 1.5 * 2^23 units. An integer below 2^22 in
-// magnitude, added to the bits of the base, gives the float that is exactly the base plus that many
-// units. So a value is rounded by adding the base to it. An integer sum of products that started
-// from the bits of the base is turned into a float and scaled by the unit by subtracting the base.
-// Neither takes a multiplication, which on Zen 4 would compete with the products for an execution
-// port.
+// The layouts of a tile: activation rows as an operand of products.
 //
-// The enumerators are the layouts of a tile of activation rows that products take. An int8 tile
-// holds, per block and chunk, codes [rows][32] int8, the bases [rows] f32, and for each row the
-// values that formats of the kind need in addition.
+// Int8 tiles. A block of a row is rounded to codes of magnitude at most 127 and a power-of-two
+// scale, its unit. The block's base is 1.5 * 2^23 units. Near the base, consecutive floats are one
+// unit apart: for an integer i below 2^22 in magnitude, the bits of the base plus i are the float
+// base + i * unit. Two conversions therefore need no multiplication, which on Zen 4 would compete
+// with the products for an execution port:
+//   rounding: code = bits of (value + base) - bits of the base;
+//   scaling:  an integer sum of products that starts from the bits of the base instead of 0 ends as
+//             the bits of a float; that float - base = sum * unit.
+// An int8 tile holds, per block and chunk, the codes [rows][32] int8, the bases [rows] f32, and
+// then [rows] values that account for the weights' zero or minimum (FormatTraits). The kinds differ
+// in these values.
 enum class TileKind : int {
   kInt8Sum,  // f32: the sum of the codes times the unit
-  // The i32 that a sum over unsigned weight codes starts from: the bits of the base - zero * sum.
+  // i32: the start of a sum over unsigned weight codes, which subtracts the weights' zero: the bits
+  // of the base - zero * (sum of the codes). The kind's name ends in the zero.
   kInt8Zero8,
   kInt8Zero16,
   kInt8Zero128,
-  kInt8Zero32,  // two such values: [rows] of the first sixteen inputs, [rows] of the last
+  kInt8Zero32,  // two such values: [rows] for the first half of the block, [rows] for the second
   kBf16Pairs,   // per chunk [cols / 2][rows][2]
   kBf16Steps,   // per chunk [cols / 32][rows][32], the last step padded with zeros
   kF32,         // per chunk [cols][rows], an odd last column followed by zeros
@@ -43,7 +46,7 @@ FT_INLINE constexpr int64_t TileBlockBytes(TileKind kind) {
   return kBlock + 4 * (kind == TileKind::kInt8Zero32 ? 3 : 2);
 }
 
-// The tile that products with a quantised format take.
+// The kind of tile that weights of a quantised format are multiplied with.
 FT_INLINE constexpr TileKind TileOf(Format format) {
   switch (TraitsOf(format).zero) {
     case 8:
@@ -58,7 +61,8 @@ FT_INLINE constexpr TileKind TileOf(Format format) {
       return TileKind::kInt8Sum;
   }
 }
-// Whether TileOf fits every format. A new format with another zero or with halves needs a new kind.
+// Whether TileOf returns a suitable kind for every format. A new format whose zero or halves
+// (FormatTraits) no kind fits needs a new kind.
 consteval bool EveryFormatHasATile() {
   for (int f = 0; f < kQuantisedFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];
@@ -71,8 +75,8 @@ consteval bool EveryFormatHasATile() {
 static_assert(EveryFormatHasATile());
 
 // The possible sizes of a chunk: rows that are multiplied together, with their sums in registers. A
-// tile is one or more chunks of one size, the last padded with zeros. A size for which MostChunks
-// is 1 occurs only in tiles of one chunk.
+// tile is one or more chunks of one size, the last padded with rows of zeros. A size for which
+// MostChunks is 1 occurs only in tiles of one chunk.
 inline constexpr int kChunkRows[] = {1, 2, 3, 4, 5, 6, 8, 12, 16};
 inline constexpr int kChunkSizes = 9;
 inline constexpr int kMaxTileRows = 64;
@@ -80,10 +84,10 @@ FT_INLINE constexpr int MostChunks(int chunk_rows) {
   return chunk_rows % 4 != 0 ? 1 : kMaxTileRows / chunk_rows;
 }
 
-// Arguments of Kernels::make_tile: the rows x [rows, cols] that become a tile.
+// Arguments of Kernels::make_tile: the rows to convert, [rows, cols], and the tile to write.
 struct TileCall {
-  const float* x;  // the first column to fill of the first row
-  int64_t stride;  // floats
+  const float* x;  // first row, at the first column to convert
+  int64_t stride;  // floats from one row to the next
   int64_t cols;    // of the whole row
   int rows, chunk_rows, chunks;
   std::byte* tile;
@@ -93,7 +97,7 @@ struct TileCall {
 struct LinearCall {
   const std::byte* panels;
   PanelLayout layout;
-  int64_t lead;  // where panels are interleaved: panels between `panels` and panel 0
+  int64_t lead;  // index of panel 0 among the interleaved panels that begin at `panels`
   int64_t cols;
   int64_t outputs;  // of the whole matrix; the last panel may be partly padding
   int64_t panel_begin, panel_end;
@@ -105,7 +109,7 @@ struct LinearCall {
   const float* bias;   // or null
   bool accumulate;
   int streams;            // KernelConfig::streams
-  const std::byte* next;  // read after these panels, or null; only prefetched: may be invalid
+  const std::byte* next;  // weights to prefetch for the next call, or null; may be invalid
 };
 
 // The format of cached keys or values.
@@ -124,8 +128,9 @@ struct AttentionRow {
   const int* chain;
 };
 
-// The queries of one key/value head: `heads` query heads for each of `row_count` rows. In a piece
-// of a cut unit, each query is a row of its own, with one head.
+// The queries of one key/value head: `heads` query heads for each of `row_count` rows. A unit may
+// be cut into pieces for several threads (attention/unit_division.h); a piece is a unit with one
+// head and one AttentionRow for each query.
 struct AttentionUnit {
   const std::byte* const* key_pages;
   const std::byte* const* value_pages;
@@ -143,7 +148,8 @@ struct AttentionUnit {
   std::byte* scratch;    // AttentionOp::scratch bytes, aligned to 64
 };
 
-// A function that computes attention of a unit, and one that returns the bytes of scratch it takes.
+// An attention kernel: run() computes the attention of a unit, and scratch() returns the bytes of
+// AttentionUnit::scratch that run() needs.
 struct AttentionOp {
   int64_t (*scratch)(const AttentionUnit& unit);
   void (*run)(const AttentionUnit& unit);
@@ -155,8 +161,8 @@ enum class ProductUnit : int { kFastest, kVector, kMatrix };
 // Tuning parameters of kernels. They affect only speed and change no bit of a result. CheckConfig
 // (kernel_config.h) says whether a set of kernels can run them.
 struct KernelConfig {
-  int most_chunk_rows;   // of a tile: one of kChunkRows
-  int least_chunk_rows;  // of a tile with several chunks: one of kChunkRows
+  int most_chunk_rows;   // largest chunk of any tile: one of kChunkRows
+  int least_chunk_rows;  // smallest chunk of tiles with several chunks: one of kChunkRows
   int streams;           // quantised panels read in parallel: one, or kMostTogether
   int turns;             // unquantised panels that are interleaved: one, or kMostTogether
   bool prefetches_near;  // attention prefetches into the L1 cache instead of L2
@@ -165,7 +171,7 @@ struct KernelConfig {
 
 // The configurations that a set of kernels supports.
 struct KernelLimits {
-  int most_chunk_rows;  // products with larger chunks do not exist
+  int most_chunk_rows;  // largest chunk for which `linear` is filled in
   int most_turns;       // most panels that may be interleaved
   bool two_units;       // vector_linear is filled in
 };
@@ -173,13 +179,14 @@ struct KernelLimits {
 struct Kernels {
   const char* name;
   double crossover_rows;  // as in Backend::CrossoverRows (docs/performance.md)
-  TileKind bf16_tile;     // what products with BF16 weights take
+  TileKind bf16_tile;     // kind of tile that BF16 weights are multiplied with
   KernelLimits limits;
   // The fastest configurations: `on_amd` as measured on AMD's cores (Zen 4), `elsewhere` as
   // measured on Intel's (Sapphire Rapids) and used on all cores but AMD's.
   KernelConfig on_amd, elsewhere;
 
-  // Fills columns [begin, end) of a tile: multiples of kBlock, but for the last column.
+  // Fills columns [begin, end) of a tile. `begin` is a multiple of kBlock, and so is `end` unless
+  // it is the number of columns.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   // By index into kChunkRows, up to limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
@@ -203,15 +210,16 @@ struct Kernels {
   int few_queries;
   // Computes attention probabilities instead of results: unit.rows[r].out [heads][count].
   AttentionOp attention_weights;
-  // Convert n floats to values of a cache, rounded to nearest even; null where the machine has no
-  // instruction for it.
+  // Convert n floats to two-byte cache values, rounded to nearest even. store_half is null in sets
+  // without an instruction for the conversion.
   void (*store_half)(const float* x, int64_t n, std::byte* out);
   void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
-  // The top `count` of n logits, highest first, the lower index first among equals, with the logits
-  // themselves as log_share; filled up with kNoToken where fewer are above -infinity. Returns the
-  // sum of e^(x - highest); 0 where none is above -infinity, or where a logit is NaN or, -infinity
-  // excepted, beyond kMostLogit in magnitude.
+  // Writes the top `count` of n logits to `top`, highest first, the lower index first among equals.
+  // log_share is set to the logit itself. If fewer than `count` logits are above -infinity, the
+  // rest of `top` is kNoToken. Returns the sum of e^(x - highest) over all logits, or 0 if the
+  // logits are unusable: all are -infinity, or one is NaN, or one other than -infinity exceeds
+  // kMostLogit in magnitude.
   float (*top_k)(const float* x, int64_t n, int count, RankedToken* top);
 };
 

@@ -1,4 +1,5 @@
-// Attention of a few rows over one key/value head, written once over vec.h.
+// Attention of a few rows over one key/value head. Written once, with the vectors of vec.h, and
+// compiled for every instruction set.
 //
 // The softmax is computed online, span after span of absolute positions in ascending order. A query
 // keeps the exact maximum of its scores so far, the sum of their exponentials (position p in lane p

@@ -117,8 +117,8 @@ class UnitMaker {
     }
   }
 
-  // Adds piece `piece` of the `pieces` that unit `index` is cut into. In a cut unit each query is a
-  // row of its own.
+  // Adds piece `piece` of the `pieces` that unit `index` is cut into. If there are several pieces,
+  // each query gets its own AttentionRow.
   void Add(int64_t index, int piece, int pieces) {
     const auto after = std::ranges::upper_bound(parts_, index, {}, &Part::first_unit);
     const Part& part = *(after - 1);

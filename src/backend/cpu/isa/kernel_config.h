@@ -10,7 +10,7 @@
 namespace foretoken {
 
 // Whether `kernels` can run `config`. Errors: a field whose value `kernels` do not support; chunk
-// sizes that leave some number of rows without a tile.
+// sizes with which no tile fits some number of rows up to kMaxTileRows.
 Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 
 // Every configuration that CheckConfig accepts.

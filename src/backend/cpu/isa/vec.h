@@ -251,7 +251,7 @@ FT_INLINE F Fma(F a, F b, F c) {
 #endif
   return c;
 }
-// a * b + c, rounded once where the machine does that at no cost and twice elsewhere.
+// a * b + c, rounded once in instruction sets with fused multiply-add, twice in others.
 FT_INLINE F MulAdd(F a, F b, F c) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
   return Fma(a, b, c);
@@ -387,7 +387,8 @@ FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
 }
 #endif
 
-// Whether Dot4 cannot take codes above 127, because sums of two products would not fit 16 bits.
+// Whether codes for Dot4 must be at most 127. With larger ones, the sums of two products would not
+// fit in 16 bits.
 #if defined(__AVX2__) && !defined(__AVX512VNNI__) && !defined(__AVXVNNI__) && \
     !defined(FT_EMULATED_VNNI)
 inline constexpr bool kSignedBytesOnly = true;

@@ -1,4 +1,4 @@
-// Rounding and the exponential over vec.h.
+// Rounding and the exponential of the vectors of vec.h.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"

@@ -1,8 +1,8 @@
 // Products on the matrix unit (AMX): one instruction multiplies sixteen rows with sixteen outputs.
 //
-// Integer dots are exact, and the arithmetic after them is that of the AVX-512 kernels, so
-// quantised formats give the same bits on both; the AVX-512 kernels remain in use for few rows. AMX
-// sums BF16 products in an order of its own, so all products with BF16 weights run on it, whatever
+// Integer dot products are exact, and the arithmetic after them is that of the AVX-512 kernels, so
+// quantised formats give the same bits on both. The AVX-512 kernels remain in use for few rows. AMX
+// sums BF16 products in a different order, so all products with BF16 weights run on AMX, whatever
 // the number of rows.
 #pragma once
 

@@ -1,10 +1,10 @@
-// The product of a block of weights and a chunk of activation rows, for every quantised format,
-// written once over vec.h.
+// The product of a block of weights and a chunk of activation rows, for every quantised format.
+// Written once, with the vectors of vec.h, and compiled for every instruction set.
 //
-// An output is summed block after block: acc = fma(integer dot * activation unit, d, acc), where d
-// is the block's weight scale; then the term of the block's minimum is added. Integer dots are
-// exact, so quantised formats give the same bits on every instruction set and for every number of
-// rows in a tile.
+// An output is summed block after block: acc = fma(integer dot product * activation unit, d, acc),
+// where d is the block's weight scale; then the term of the block's minimum is added. Integer dot
+// products are exact, so quantised formats give the same bits on every instruction set and for
+// every number of rows in a tile.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -13,12 +13,12 @@
 
 namespace foretoken::FT_ISA {
 
-// Most rows of a chunk. With twelve rows (four where there are 16 vector registers), the sums of
-// the current block and the sums over earlier blocks all stay in registers. With sixteen rows, two
-// of these sums do not, but products wait less often for earlier ones.
+// Most rows of a chunk. Each row has two sums: over the current block and over earlier blocks. With
+// twelve rows (four where there are 16 vector registers), all sums stay in registers. With sixteen
+// rows, two of the sums are spilled, but products wait less often for the results of earlier ones.
 inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
-// The number of independent sums that a row's products of a block are split into, so that their
-// latencies overlap. Integer sums are the same in any order.
+// The number of partial sums for a row and a block. Several of them let the latencies of dependent
+// additions overlap. The order of integer additions does not change their sum.
 constexpr int Chains(int chunk_rows) {
   return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
 }
@@ -76,7 +76,7 @@ struct BlockAt {
     return {group + layout.ScaleBytes(count), group, Codes<kFormat>::D(group)};
   }
 
-  // Reads from every line of the group's scales. REQUIRES: it is the first block of the group.
+  // Reads from every line of the group's scales. REQUIRES: this is the first block of its group.
   FT_INLINE void TouchScales() const {
     for (const std::byte* p = scales; p < codes; p += 64) Touch(p);
   }
@@ -95,9 +95,10 @@ struct BlockAt {
   FT_INLINE F Minimum(int sub) const { return Codes<kFormat>::Minimum(scales, sub); }
 };
 
-// The integer dot products of a block, or of a half of it, with the rows of a chunk. group(i)
-// returns the codes of group i. kTurns: see kTakeTurns; `all` then holds each row's sum over the
-// blocks so far. It may wrap, since only the difference that a block adds is used.
+// Computes the integer dot products of a block, or of a half of it, with the rows of a chunk.
+// group(i) returns the codes of group i. kTurns: whether each block's additions depend on those of
+// the block before (kTakeTurns in linear_kernels.h explains why). If so, all[r] is the sum over all
+// blocks so far of row r. It may overflow: only its increase by the current block is used.
 template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
                     I dots[R]) {
@@ -140,7 +141,7 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
   }
 }
 
-// Dots with pairs of products summed in 16 bits first (PairGroups).
+// Like Dots, but first sums pairs of products in 16 bits (PairGroups).
 template <Format kFormat, int R, typename Group>
 FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
   constexpr int kGroups = BlockAt<kFormat>::kGroups;

@@ -1,5 +1,6 @@
-// The law of quantised products: a row times a weight has the same bits in every instruction set,
-// on both units of a set that has two, and together with any number of other rows.
+// Tests that the product of a row and a quantised weight has the same bits in every instruction
+// set, on the vector unit and on the matrix unit, and together with any number of other rows.
+// Products with unquantised weights have the same bits in most sets.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -19,11 +20,10 @@ using testing::RandomFloats;
 using testing::SameBits;
 
 constexpr int64_t kRows = 70;
-// Eleven panels, the last one partial: two threads take pieces of one, two and four of them.
+// Eleven panels, the last one partial. Two threads take them in pieces of one, two and four panels.
 constexpr int64_t kOutputs = 166;
 
-// Rows like those of models, and harder ones: outliers in some columns, a block of zeros, tiny
-// values.
+// Random rows with what is hard to round: outliers in some columns, a block of zeros, tiny values.
 std::vector<float> RowsWithOutliers(int64_t cols) {
   std::vector<float> x = RandomFloats(static_cast<size_t>(kRows * cols), 31);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -36,7 +36,7 @@ std::vector<float> RowsWithOutliers(int64_t cols) {
   return x;
 }
 
-// A set of kernels in one configuration, with products on one of its units.
+// A set of kernels in one configuration, in which `unit` says where products run.
 struct Way {
   KernelSet set;
   KernelConfig config;
@@ -58,7 +58,7 @@ std::vector<Way> AllWays() {
   return ways;
 }
 
-// The products of `rows` rows of `x` from row `first` on.
+// The products of rows [first, first + rows) of `x` with `w`.
 std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector<float>& x,
                             int64_t first, int64_t rows) {
   const auto begin = x.begin() + first * w.cols();
@@ -69,7 +69,7 @@ std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector
   return testing::Values(backend, out.tensor);
 }
 
-// Expects the same bits for every number of rows on all of `ways`.
+// Expects each of `ways` to give the same bits, for every number of rows up to kRows.
 void ExpectSameBits(DType type, int64_t cols, const std::vector<Way>& ways) {
   const FileWeight w = testing::RandomWeight(type, kOutputs, cols, 32);
   const std::vector<float> x = RowsWithOutliers(cols);
@@ -92,7 +92,7 @@ class SameBitsTest : public ::testing::TestWithParam<DType> {};
 TEST_P(SameBitsTest, EveryInstructionSetAndUnitWithOneTo70Rows) {
   const DType type = GetParam();
   const bool super = BlockElements(type) == 256;
-  // 608 inputs without super-blocks: the last group is partial.
+  // Formats without super-blocks have 608 inputs here, so that the last group of blocks is partial.
   ExpectSameBits(type, super ? 512 : 608, AllWays());
 }
 
@@ -114,7 +114,8 @@ INSTANTIATE_TEST_SUITE_P(Quantised, SameBitsTest, ::testing::ValuesIn(TypesWithB
 class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
 
 // Sums of floats agree where multiplications and additions are fused, which excludes the portable
-// set. BF16 is excluded where its tiles are not floats: its instructions round differently.
+// set. BF16 weights are excluded in sets that multiply them with BF16 instructions, which round
+// differently.
 TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFusedSums) {
   const DType type = GetParam();
   std::vector<Way> ways;

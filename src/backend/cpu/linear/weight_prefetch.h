@@ -16,7 +16,7 @@ namespace foretoken {
 
 // The memory that a thread reads first: some adjacent panels.
 struct Stretch {
-  const std::byte* begin = nullptr;  // only prefetched: may be freed memory
+  const std::byte* begin = nullptr;  // only prefetched, so it may be freed memory
   int64_t panel_bytes = 0;
   int panels = 0;
 };

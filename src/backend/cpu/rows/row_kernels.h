@@ -1,5 +1,6 @@
-// Kernels that work on single rows of activations: norms, rotations, activation functions, and the
-// tiles that products take. Written once over vec.h.
+// Kernels over rows of activations or logits: norms, rotations, activation functions, ArgMax and
+// top-k, and the conversion of rows to tiles (the operands of products) and to cache values.
+// Written once, with the vectors of vec.h, and compiled for every instruction set.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
@@ -105,7 +106,8 @@ inline int64_t ArgMax(const float* x, int64_t n) {
   return top_at;
 }
 
-// Writes one block of a row into an int8 tile.
+// Quantises one block of row `row` of a chunk of `tile_rows` rows. x: the block's values; `block`:
+// the chunk's part of an int8 tile for this block (TileKind).
 template <TileKind kKind>
 void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
@@ -121,8 +123,8 @@ void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
   }
 }
 
-// Rounds one block of `count` rows to chunks of `chunk_rows` rows; pointers beyond `count` point to
-// zeros.
+// Quantises one block of each of `count` rows, which form one chunk of `chunk_rows` rows or two of
+// eight. rows[i]: the block's values in row i; zeros for i >= count.
 template <TileKind kKind>
 void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] int chunk_rows,
                   std::byte* block) {
@@ -133,8 +135,8 @@ void QuantiseRows(const float* const rows[kLanes], int count, [[maybe_unused]] i
   for (int i = 0; i < count; ++i) QuantiseBlock<kKind>(rows[i], i, count, block);
 }
 
-// Fills columns [begin, end) of an int8 tile. Both bounds are multiples of kBlock, except that
-// `end` may be the last column. Rows beyond those of x become zeros.
+// Fills columns [begin, end) of an int8 tile (Kernels::make_tile). Both bounds are multiples of
+// kBlock: quantised weights have whole blocks of inputs. The padding rows become zeros.
 template <TileKind kKind>
 void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
@@ -163,7 +165,8 @@ constexpr void FillInt8Tiles(Kernels& k) {
   ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
 }
 
-// Sixteen words, each a float or a pair of bf16, from the first n floats at x or as many as fit.
+// Converts the first n floats at x, at most 16 * kPer, to sixteen 32-bit words of kPer values each:
+// one float, or two in BF16. The remaining words are zeros.
 template <int kPer>
 FT_INLINE F LoadTileWords(const float* x, int64_t n) {
   if constexpr (kPer == 1) return LoadFirst(x, n);
@@ -175,8 +178,9 @@ FT_INLINE F LoadTileWords(const float* x, int64_t n) {
   return words;
 }
 
-// Fills columns [begin, end) of a tile of words of kPer columns each, sixteen rows and words at a
-// time. Columns are padded to pairs, like those of BF16 weights.
+// Fills columns [begin, end) of a tile of floats (kPer = 1) or of pairs of BF16 (kPer = 2): 32-bit
+// words, each with kPer columns of a row. Transposes sixteen words of sixteen rows at a time. An
+// odd last column is followed by a column of zeros, as in BF16 weights.
 template <int kPer>
 void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
   const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;
@@ -200,7 +204,8 @@ void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
-// Converts n floats to values of two bytes, sixteen at a time: store(lanes, address).
+// Converts n floats to two-byte values at `out`. store(lanes, to) converts sixteen lanes and writes
+// the 32 bytes at `to`.
 template <typename StoreFn>
 FT_INLINE void StoreNarrow(const float* x, int64_t n, std::byte* out, StoreFn store) {
   int64_t i = 0;
@@ -221,7 +226,7 @@ inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
 }
 #endif
 
-// Inserts a token at its rank among the top `count` so far.
+// Inserts a token at its rank among the `count` tokens in `top`, which loses its last one.
 inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
   int at = count - 1;
   for (; at > 0 && top[at - 1].log_share < token.log_share; --at) top[at] = top[at - 1];

@@ -47,8 +47,8 @@ class Tiles {
   // Whether the tiles of `kind` were allocated since the last Begin.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
   // Fills columns [begin, end) of a tile, in the copy of thread `thread` where each thread has its
-  // own. Both bounds are multiples of kBlock, except for the last column. `x` is the first of these
-  // columns in the tile's first row; rows are `stride` floats apart.
+  // own. `begin` is a multiple of kBlock, and so is `end` unless it is cols(). `x` is the first of
+  // these columns in the tile's first row; rows are `stride` floats apart.
   void Fill(TileKind kind, size_t tile, const float* x, int64_t stride, int64_t begin, int64_t end,
             int thread = 0);
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
