@@ -20,8 +20,8 @@ namespace foretoken::train {
 struct DecodingOptions {
   int64_t new_tokens = 256;  // of an answer, at most; the token that ends it counts
   std::vector<Token> stop;   // tokens that end an answer
-  // Steps between two looks at which sequences have ended, for which the host waits for the device;
-  // 0: by device.
+  // Steps between two checks of which sequences have ended. The host waits for the device at each
+  // check. 0: by device.
   int64_t check_interval = 0;
   // Sequences that have ended leave the batch when the share of the others is below this.
   double compact_below = 0.5;
@@ -60,7 +60,7 @@ class GreedyDecoder {
     int64_t columns = 0;              // used in the cache
     torch::Tensor mask;               // [B * kv_heads, 1, capacity]: 0, or -inf if not attended to
     std::vector<torch::Tensor> keys;  // of each layer, rotated: [B * kv_heads, capacity, head_dim]
-    std::vector<torch::Tensor> values;  // the same, not rotated
+    std::vector<torch::Tensor> values;  // of each layer, with the shape of keys
     torch::Tensor last;                 // [B] int64: the token emitted last
     torch::Tensor ended;                // [B] bool
     torch::Tensor index;                // [B] int64: the row in `written`

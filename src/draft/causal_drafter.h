@@ -17,8 +17,8 @@ namespace foretoken {
 struct CausalShape {
   int vocab = 0;         // ids that the network and the target have in common
   int target_vocab = 0;  // columns of the target's logits
-  // The target's tokens that the columns of logits stand for, all below `vocab`. Empty: column i is
-  // token i.
+  // For each column of the logits, the target's token that it scores, below `vocab`. Empty: column
+  // i scores token i.
   std::vector<Token> scored;
   int context = 0;   // the network's maximum context, in positions
   int capacity = 0;  // tokens that a sequence rarely exceeds

@@ -26,17 +26,18 @@ struct HeadSpec {
 // Thread-safety: one thread.
 class DraftHead {
  public:
-  // Loads the rows that `rule` picks. `body_bytes`: weights that a drafting level reads besides the
-  // head. `source` (of `file`) and `target` must outlive this. Errors: a matrix that is missing or
-  // has another shape, a type whose blocks do not divide a row, errors of PickTokens, out of
-  // memory.
+  // Loads the rows that `rule` picks. `body_bytes`: bytes of the weights, without the head, that a
+  // drafting level reads. `source` (of `file`) and `target` must outlive this. Errors: a matrix
+  // that is missing or has another shape, a type whose blocks do not divide a row, errors of
+  // PickTokens, out of memory.
   static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
                                 const DraftFile& file, WeightSource& source, Model& target,
                                 size_t body_bytes);
 
   int size() const { return static_cast<int>(weights_[0]->rows()); }  // columns of logits
-  size_t bytes() const { return weights_[0]->bytes(); }               // weights read by one product
-  // The target's tokens that the columns of logits stand for; valid while this object lives.
+  size_t bytes() const { return weights_[0]->bytes(); }               // weights that Logits reads
+  // For each column of the logits, the target's token that it scores; valid while this object
+  // lives.
   DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
   // Logits [rows of x, size()] from matrix `index`, or from the only matrix if there is just one;
   // valid until the next call. Errors: out of memory.

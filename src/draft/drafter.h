@@ -103,18 +103,18 @@ class Drafter {
   // Called after every target pass, prompts included. Errors: out of memory; the states may then
   // only be destroyed.
   virtual Status Observe(std::span<const Observation> seen) = 0;
-  // Repeatable: without an Observe in between, a second call proposes the same trees. Errors: as
-  // for Observe.
+  // Repeatable: unless Observe was called in between, a second call proposes the same trees.
+  // Errors: as for Observe.
   virtual Status Propose(std::span<const DraftSlot> batch) = 0;
   // Cuts the sequence to its first `length` committed tokens (a prefix is reused for another
-  // prompt). Knowledge gained from the rest may be kept where it does not name positions. An
-  // Observe follows before the next Propose. REQUIRES: length <= tokens committed so far.
+  // prompt). Knowledge gained from the rest may be kept where it does not name positions. The
+  // caller calls Observe before the next Propose. REQUIRES: length <= tokens committed so far.
   virtual void Truncate(DraftState& state, int length) = 0;
   // Returns an independent state. It guesses like a state that has observed only the first `length`
   // committed tokens, as the beginning of a prompt. Tokens withheld from `state`
-  // (Observation::may_read) count as unread in the fork too. `state` does not change. An Observe of
-  // the rest of that prompt comes before the next Propose. REQUIRES: as for Truncate. Errors: out
-  // of memory.
+  // (Observation::may_read) count as unread in the fork too. `state` does not change. The caller
+  // passes the rest of that prompt to Observe before the next Propose. REQUIRES: as for Truncate.
+  // Errors: out of memory.
   virtual Result<std::unique_ptr<DraftState>> Fork(const DraftState& state, int length) const = 0;
   // Bytes of memory that a state holds. Memory shared among forks is divided among them.
   virtual size_t StateBytes(const DraftState& /*state*/) const { return 0; }

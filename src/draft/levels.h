@@ -44,8 +44,8 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
                      const std::function<UnreadText(size_t slot)>& unread = nullptr);
 
-// The tokens that a draft's logits stand for: column i is the target's token tokens[i], or i where
-// `tokens` is empty. Other tokens are never guessed.
+// The tokens that a draft's logits score: column i scores the target's token tokens[i], or token i
+// where `tokens` is empty. Other tokens are never guessed.
 struct DraftVocabulary {
   std::span<const Token> tokens;  // distinct, below `size`
   int size = 0;                   // of the target's vocabulary; 0: the number of columns

@@ -59,7 +59,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
   EXPECT_TRUE((*prefixed)->Has("blk.0.ffn_up.weight"));
   EXPECT_TRUE((*prefixed)->Has("output.weight"));
   EXPECT_THAT((*prefixed)->info().shared, ElementsAre(kSharedEmbedding));
-  // As written by the library speculators.
+  // As vLLM's speculators library writes it.
   const Json nested = {{"architectures", {"EagleSpeculator"}},
                        {"speculators_model_type", "eagle"},
                        {"transformer_layer_config", config}};

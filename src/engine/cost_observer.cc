@@ -194,8 +194,8 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
   }
 }
 
-// Prompt rows have no logits, so a pass with prompt rows does not show what a pass with as many
-// nodes costs.
+// Prompt rows have no logits, so a pass with prompt rows does not show the cost of a pass with the
+// same number of nodes.
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;

@@ -91,8 +91,8 @@ Token Sampler::Choose(std::span<float> logits, std::span<const Token> history, P
   FT_CHECK(!logits.empty());
   Process(logits, history, filter);
   if (params_.greedy()) return ArgMax(logits);
-  // Takes the argmax of logits plus noise. Noise is not computed for tokens that it cannot lift
-  // above the best so far.
+  // Takes the argmax of logits plus noise. The noise of a token is not computed if it cannot lift
+  // the token's logit above the highest sum so far.
   const GumbelNoise noise(params_.seed, position);
   Token chosen = 0;
   float best = kRuledOut;

@@ -35,7 +35,7 @@ class ChimeraNet final : public FeatureNet {
   Backend& backend() const override { return target_.backend(); }
   const ModelConfig& config() const { return layer_.config(); }
   int hidden() const override { return config().hidden; }
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
   int heads() const { return file_->info().output_heads; }

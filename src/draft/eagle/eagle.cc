@@ -35,7 +35,8 @@ Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const Dr
   return roots;
 }
 
-// Feeds the levels' nodes. A node's feature is the output that its token was predicted from.
+// Feeds the levels' nodes to the network and returns their outputs. The feature of a node is the
+// output from which its token was predicted.
 Result<Tensor> Eagle::OutputsOf(std::span<const DraftSlot> batch,
                                 std::span<const DraftLevel> levels) {
   int rows = 0;

@@ -12,7 +12,7 @@ class EagleModule : public FeatureNet {
   // The logits [rows, tokens scored] of `outputs` [rows, hidden]; valid until the next call.
   // Errors: out of memory.
   virtual Result<Tensor> Logits(Tensor outputs) = 0;
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   virtual DraftVocabulary vocabulary() const = 0;
   virtual DraftPrior Prior() const = 0;
 };

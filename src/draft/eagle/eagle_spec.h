@@ -15,12 +15,13 @@ namespace foretoken {
 
 struct EagleSpec {
   static constexpr std::string_view kMethod = "eagle", kHassMethod = "hass";
-  static constexpr std::string_view kLayers = "layers.", kLayer = "layers.0.";  // published
+  // Prefixes of published names: of any layer, and of the first.
+  static constexpr std::string_view kLayers = "layers.", kLayer = "layers.0.";
   static constexpr DraftModule kProjection{"fc", "fc", /*may_have_bias=*/true};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head"};
   static constexpr DraftModule kModules[] = {kProjection, kEmbedding, kHead};
-  // The names used by the library speculators.
+  // Names in files written by vLLM's speculators library.
   static constexpr DraftModule kSpeculatorsProjection{"fc", "fusion_fc", /*may_have_bias=*/true};
   static constexpr std::string_view kSpeculatorsLayer = "transformer.";
 
@@ -33,8 +34,8 @@ struct EagleSpec {
   // Whether a layer has a norm before its attention. The first has none.
   static constexpr bool HasAttentionNorm(int layer) { return layer > 0; }
 
-  // foretoken's name of a published tensor, or "" if the method has no such tensor. A norm before
-  // the first layer or after the last one belongs to another method.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor. It has
+  // no norm before the first layer's attention and none after the last layer.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published.starts_with(kSpeculatorsLayer)) return LayerName(kSpeculatorsLayer, published);

@@ -24,8 +24,8 @@ Status CheckSizes(const ModelConfig& config, const ModelConfig& target, const st
   return WrongKey(path, kLayersKey, config.layers, "1");
 }
 
-// The hidden states that the file names, or the method's defaults if it names none. Negative
-// indices count from the end.
+// Indices of the three hidden states that the draft reads: those that the file names or, if it
+// names none, the method's defaults. Negative indices count from the end.
 Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
   std::vector<int> taps = file.info().taps;
   const bool named = !taps.empty();
@@ -42,8 +42,8 @@ Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
                ", ascending: the target has " + std::to_string(layers) + " layers"};
 }
 
-// The target's tokens that the rows of the LM head stand for: row i is token i + d2t[i]. Empty: the
-// target's whole vocabulary.
+// For each row of the LM head, the target's token that it scores: row i scores token i + d2t[i].
+// Empty: row i scores token i, and the head has the target's whole vocabulary.
 Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source, Backend& backend,
                                     const Eagle3Spec& spec) {
   const int own = file.config().vocab;

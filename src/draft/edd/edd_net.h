@@ -28,7 +28,7 @@ class EddNet final : public FeatureNet {
   std::optional<int> tap() const { return tap_; }
   std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   DraftVocabulary vocabulary() const { return head_.vocabulary(); }
   DraftPrior Prior() const;
   int max_rows() const override { return layers_.max_rows(); }

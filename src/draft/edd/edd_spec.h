@@ -13,7 +13,7 @@ namespace foretoken {
 
 struct EddSpec {
   static constexpr std::string_view kMethod = "edd";
-  static constexpr std::string_view kLayer = "decoder.";  // published
+  static constexpr std::string_view kLayer = "decoder.";  // in published names
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embedding_layer", true};
   static constexpr DraftModule kNorm{kNormModule, "norm", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head", true};

@@ -36,7 +36,7 @@ class GlideNet {
   const ModelConfig& config() const { return layers_.config(); }
   int max_rows() const { return layers_.max_rows(); }
   Backend& backend() const { return target_.backend(); }
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   DraftVocabulary vocabulary() const { return head_.vocabulary(); }
   DraftPrior Prior() const;
   // Target layers (0-based) that the draft's layers read; empty without cross-attention.

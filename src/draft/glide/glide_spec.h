@@ -14,7 +14,7 @@ namespace foretoken {
 
 struct GlideSpec {
   static constexpr std::string_view kMethod = "glide";
-  static constexpr std::string_view kLayers = "model.layers.";  // published
+  static constexpr std::string_view kLayers = "model.layers.";  // in published names
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "model.embed_tokens", true};
   static constexpr DraftModule kNorm{kNormModule, "model.norm", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head", true};

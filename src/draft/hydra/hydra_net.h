@@ -35,7 +35,7 @@ class HydraNet final : public FeatureNet {
   Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches) override;
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
   // The tensor [rows, (head + 2) * hidden] that holds the input of the next Logits. The caller

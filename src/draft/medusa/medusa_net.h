@@ -20,7 +20,7 @@ class MedusaNet {
                                                  const DraftTokenRule& rule = {});
 
   int heads() const { return static_cast<int>(heads_.size()); }
-  // The target's tokens that the columns of logits stand for.
+  // For each column of the logits, the target's token that it scores.
   DraftVocabulary vocabulary() const { return output_.vocabulary(); }
   DraftPrior Prior() const;
   Backend& backend() const { return target_.backend(); }

@@ -1,6 +1,7 @@
-// PLD+(a): copies after the occurrence that the chosen heads attend to from the last position. The
-// target pass returns no attention weights; they are computed from the last accepted row's queries,
-// which are kept, and the cached keys.
+// PLD+(a): of the places where the last token occurred before, picks the one that the chosen
+// attention heads attend to most, and copies the tokens after it. A target pass returns no
+// attention weights. They are computed here from the cached keys and from the queries of the last
+// accepted row, which are kept.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -15,8 +16,8 @@ namespace {
 
 struct AttentionRule {
   std::vector<AttentionHead> heads;  // sorted by layer
-  bool sum = false;                  // add the heads' scores up instead of taking the highest
-  float threshold = -1;              // the score must exceed it; below 0 = off
+  bool sum = false;                  // a place's score: the heads' sum instead of their maximum
+  float threshold = -1;              // scores must exceed it; below 0: every place qualifies
   std::string remark;                // Drafter::Remark
 };
 
@@ -46,7 +47,8 @@ struct Group {
 };
 
 struct AttentionState final : CopyState {
-  std::vector<std::vector<float>> queries;  // by group: [heads, head_dim] of the last position
+  // For each group: the queries [heads, head_dim] of the last accepted row.
+  std::vector<std::vector<float>> queries;
   // For each group: the layer's cached keys after the last pass, valid until the following Propose.
   std::vector<PagedRows> keys;
   Buffer query, probabilities;    // scratch: [heads, head_dim], [heads, positions]
@@ -102,11 +104,11 @@ class AttentionCopier final : public SpanCopier {
   }
 
   void Drop(CopyState& state, int length) override {
-    (void)state, (void)length;  // queries are of the last position; an Observe renews them
+    (void)state, (void)length;  // the next Observe replaces the queries and keys
   }
 
   void CopyRows(const CopyState& from, int length, CopyState& to) const override {
-    (void)from, (void)length, (void)to;  // queries are of the last position; an Observe renews them
+    (void)from, (void)length, (void)to;  // the next Observe sets the queries and keys
   }
 
   size_t RowBytes(const CopyState& copy_state) const override {
@@ -126,7 +128,8 @@ class AttentionCopier final : public SpanCopier {
   }
 
  private:
-  // Combines the attention of group `g` to `places` into `score`.
+  // For each of `places`, adds the attention of group g's heads to the score or, without
+  // AttentionRule::sum, raises the score to their maximum.
   Status AddGroup(AttentionState& state, size_t g, std::span<const int> places,
                   std::vector<float>& score) {
     const auto heads = static_cast<int64_t>(groups_[g].heads.size());
@@ -155,7 +158,7 @@ class AttentionCopier final : public SpanCopier {
 
   Backend& backend_;
   int head_dim_, width_;
-  int widest_ = 0;  // most heads of one layer
+  int widest_ = 0;  // most chosen heads of one layer
   AttentionRule rule_;
   std::vector<Group> groups_;
 };
@@ -171,7 +174,8 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   AttentionRule& rule = options.rule;
   const Json shipped = HeadsOfModel(context.target_path);
   const Json* heads = options.heads;
-  // Heads that the user listed one by one are all used.
+  // Unless `top` is given: of a list that the user typed, up to kMostCopyHeads heads are used; of
+  // any other list, the paper's share of the model's heads.
   const bool typed = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
   const int most = typed ? kMostCopyHeads : UsualHeads(config.layers * config.heads);

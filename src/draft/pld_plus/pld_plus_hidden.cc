@@ -1,5 +1,5 @@
-// PLD+(h): copies after an earlier occurrence of the last token. It chooses the one preceded by the
-// hidden state that is most similar to the newest hidden state.
+// PLD+(h): of the places where the last token occurred before, picks the one preceded by the hidden
+// state that is most similar to the newest hidden state, and copies the tokens after it.
 #include <algorithm>
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace {
 struct HiddenRule {
   int layer = 9;         // Hugging Face index of the hidden state compared
   int window = 1;        // states averaged
-  float threshold = -2;  // the cosine must exceed it; below -1 = off
+  float threshold = -2;  // cosines must exceed it; below -1: every place qualifies
 };
 
 struct HiddenOptions {

@@ -36,7 +36,7 @@ class SpanCopier : public Drafter {
   size_t StateBytes(const DraftState& state) const final;
 
  protected:
-  // Stores what the ranking needs of the rows just committed; `state` already holds their tokens.
+  // Stores what the ranking needs from the rows just committed; `state` already holds their tokens.
   virtual void Keep(CopyState& state, const Observation& seen) = 0;
   // Drops the rows from `length` on.
   virtual void Drop(CopyState& state, int length) = 0;
