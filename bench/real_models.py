@@ -150,7 +150,9 @@ def processor():
         name = next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
     with open("/proc/cpuinfo") as file:
         flags = next(line for line in file if line.startswith("flags")).split()
-    return f"{name}, {os.cpu_count()} cores, {'with' if 'amx_int8' in flags else 'without'} AMX"
+    sets = (("amx_int8", "AMX"), ("avx512_vnni", "AVX-512 VNNI"), ("avx_vnni", "AVX-VNNI"), ("avx2", "AVX2"))
+    best = next((word for flag, word in sets if flag in flags), "no AVX2")
+    return f"{name}, {os.cpu_count()} cores, {best}"
 
 
 def measure(args, name):
