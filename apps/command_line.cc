@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "apps/llama_options.h"
 #include "base/check.h"
@@ -88,6 +91,33 @@ bool RefuseExtras(const CLI::App& app) {
   return true;
 }
 
+// The option of `app` or of its subcommands that `argument` names, without a value in it; nullptr
+// if there is none.
+const CLI::Option* OptionNamed(const CLI::App& app, const std::string& argument) {
+  if (argument.size() < 2 || argument[0] != '-') return nullptr;
+  if (const CLI::Option* option = app.get_option_no_throw(argument)) return option;
+  for (const CLI::App* part : app.get_subcommands({})) {
+    if (const CLI::Option* option = OptionNamed(*part, argument)) return option;
+  }
+  return nullptr;
+}
+
+// CLI11 takes whatever follows an option as its value. Errors: an option's long name where the
+// option before it lacks its value.
+Status CheckValues(const CLI::App& app, std::span<const std::string> arguments) {
+  for (size_t i = 0; i + 1 < arguments.size() && arguments[i] != "--"; ++i) {
+    const std::string &name = arguments[i], &next = arguments[i + 1];
+    const CLI::Option* option = OptionNamed(app, name);
+    if (option == nullptr || option->get_items_expected_min() == 0) continue;
+    const std::string following = next.substr(0, next.find('='));
+    if (!following.starts_with("--") || OptionNamed(app, following) == nullptr) continue;
+    const std::string whole = option->get_lnames().empty() ? name : "--" + option->get_lnames()[0];
+    return Error{name + " has no value: found the option " + following + "; write " + whole + "=" +
+                 next + " if that is the value"};
+  }
+  return {};
+}
+
 DefinitionVisit* active_visit = nullptr;
 
 }  // namespace
@@ -109,6 +139,7 @@ std::optional<int> ParseCommandLine(CLI::App& app, int argc, char** argv) {
   FoldHelp(app, std::make_shared<FoldedHelp>());
   auto arguments = WithOurOptions(app, {argv + 1, argv + argc});
   if (!arguments.ok()) return BadUsage(arguments.error());
+  if (const Status s = CheckValues(app, *arguments); !s.ok()) return BadUsage(s.error());
   std::ranges::reverse(*arguments);  // the order that CLI11 expects
   try {
     app.parse(std::move(*arguments));

@@ -112,6 +112,14 @@ expect_status 1 "two forms" formed -j '{}' --grammar 'root ::= "a"'
 expect_text "expected one" err "two forms"
 expect_status 2 "a form and --ignore-eos" formed -j '{}' --ignore-eos
 
+# An option that lacks its value does not take the next option for it.
+expect_status 2 "--stats without a file" generate -p a --stats --chat
+expect_text "--stats has no value: found the option --chat; write --stats=--chat" err "--stats without a file"
+[ ! -e "--chat" ] || fail "a file named --chat was written"
+expect_status 2 "a subcommand's option without a value" "$bin" bench spec -m "$model" --questions --methods pld
+expect_text "--questions has no value: found the option --methods" err "--questions without a file"
+expect_status 0 "a prompt that looks like an option" generate -n 1 --prompt=--chat
+
 # Numbers beyond their range are named, with the range.
 expect_status 2 "top-p of nothing" generate -p a --top-p 0
 expect_text "top-p: found 0, expected 1e-08 to 1" err "top-p of nothing"
