@@ -8,8 +8,13 @@
 
 namespace foretoken::train {
 
-// Returns [count] bool on the CPU, each true with the given probability.
-torch::Tensor Chosen(double probability, uint64_t key, int64_t count);
+// Returns the highest `bits` bits, at most 63, of Mix(key ^ i) for i = 0 .. count - 1: [count]
+// int64 on `device`.
+torch::Tensor DrawnBits(uint64_t key, int64_t count, int64_t bits, torch::Device device);
+
+// Returns [count] bool on `device`, each true with the given probability.
+torch::Tensor Chosen(double probability, uint64_t key, int64_t count,
+                     torch::Device device = torch::kCPU);
 
 // Dropout: each element of x becomes 0 with probability `rate` and is multiplied by 1 / (1 - rate)
 // otherwise, which preserves its expected value. Differentiable. Rate 0 returns x itself. REQUIRES:

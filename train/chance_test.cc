@@ -1,10 +1,21 @@
 // Tests of random draws and dropout: the mean, the gradient, and dependence on nothing but the key.
 #include "chance.h"
 
+#include "base/rng.h"
 #include "ops_testing.h"
 
 namespace foretoken::train {
 namespace {
+
+TEST(ChanceTest, DrawsAreThoseOfMix) {
+  for (const uint64_t key : {uint64_t{5}, uint64_t{0xfedcba9876543210}}) {
+    const Tensor drawn = DrawnBits(key, 1000, 53, torch::kCPU);
+    for (int64_t i = 0; i < drawn.size(0); ++i) {
+      const uint64_t wanted = Mix(key ^ static_cast<uint64_t>(i)) >> 11;
+      ASSERT_EQ(static_cast<uint64_t>(drawn[i].item<int64_t>()), wanted) << i;
+    }
+  }
+}
 
 // Chosen picks the given share of positions, and depends only on the key and the position.
 TEST(ChanceTest, ChosenHaveTheirShareAndTheirKey) {

@@ -13,7 +13,6 @@
 #include "eagle/loss.h"
 #include "eagle/module.h"
 #include "io/model_limits.h"
-#include "op_dispatch.h"
 #include "scored_head.h"
 #include "target.h"
 
@@ -63,24 +62,10 @@ WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTa
   return options;
 }
 
-// Shifts 64-bit integers to the right, as if unsigned.
-Tensor ShiftedRight(const Tensor& x, int64_t bits) {
-  return x.bitwise_right_shift(bits).bitwise_and((int64_t{1} << (64 - bits)) - 1);
-}
-
-// Mix() of every element; products wrap.
-Tensor MixEach(Tensor x) {
-  x = x + static_cast<int64_t>(0x9e3779b97f4a7c15u);
-  x = x.bitwise_xor(ShiftedRight(x, 30)) * static_cast<int64_t>(0xbf58476d1ce4e5b9u);
-  x = x.bitwise_xor(ShiftedRight(x, 27)) * static_cast<int64_t>(0x94d049bb133111ebu);
-  return x.bitwise_xor(ShiftedRight(x, 31));
-}
-
 // Adds uniform noise to features (H-23): (U - 0.5) * amount * 512 / T, with T the document's length
 // in the sequence. The noise is addressed by seed and batch, so a resumed run repeats it.
 void AddNoise(double amount, uint64_t key, const Batch& batch, Tensor features) {
-  const Tensor place = torch::arange(features.numel(), batch.ids.options().dtype(torch::kInt64));
-  const Tensor bits = ShiftedRight(MixEach(place.bitwise_xor(static_cast<int64_t>(key))), 40);
+  const Tensor bits = DrawnBits(key, features.numel(), 24, features.device());
   const Tensor uniform = bits.to(torch::kFloat32).mul_(0x1.0p-24).sub_(0.5);
   const Tensor rows = batch.extent.to(torch::kFloat64).clamp_min(1.0);
   const Tensor scale = (amount * 512.0 / rows).to(torch::kFloat32).unsqueeze(1);
@@ -185,7 +170,7 @@ class EagleTask final : public DraftTask {
     return [this, embeddings, number = batch.number](const Tensor& guessed, int64_t pass) {
       const torch::NoGradGuard no_grad;
       const uint64_t key = Mix(Mix(token_key_ ^ number) ^ static_cast<uint64_t>(pass));
-      const Tensor chosen = Chosen(token_alignment_, key, guessed.size(0)).to(guessed.device());
+      const Tensor chosen = Chosen(token_alignment_, key, guessed.size(0), guessed.device());
       const Tensor drafted = Guesses(guessed).select(1, 0).to(torch::kInt32);
       return torch::where(chosen.unsqueeze(1), target_->Embeddings(drafted), embeddings);
     };
