@@ -1,11 +1,11 @@
 #include "decoding.h"
 
-#include <torch/version.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
+
+#include "base/division.h"
 
 namespace foretoken::train {
 namespace {
@@ -20,42 +20,14 @@ constexpr int64_t kPrefillRowsCpu = 4096, kPrefillRowsGpu = 65536;
 // Tokens whose logits are computed again in f32; logits in bf16 often tie.
 constexpr int64_t kCandidates = 8;
 
-int64_t RoundUp(int64_t columns) { return (columns + kColumns - 1) / kColumns * kColumns; }
-
-// Rotates x[..., columns, head_dim] in the half-split layout. cosine, sine: [columns, rotary], with
-// the first half of the sines negated. Returns f32.
-Tensor Rotated(const Tensor& x, const Tensor& cosine, const Tensor& sine) {
-  const int64_t rotary = cosine.size(-1), rest = x.size(-1) - rotary;
-  const Tensor wide = x.narrow(-1, 0, rotary).to(torch::kFloat32);
-  Tensor rotated = wide * cosine;
-  rotated.addcmul_(at::roll(wide, {rotary / 2}, {-1}), sine);
-  if (rest == 0) return rotated;
-  return torch::cat({rotated, x.narrow(-1, rotary, rest).to(torch::kFloat32)}, -1);
-}
-
-// Returns the mask [b, 1, columns, columns] of prompts that begin at `first` [b]: 0 where a query
-// (third dimension) attends to a key, otherwise -inf. Padding attends to itself, so that no row of
-// probabilities is NaN.
-Tensor PromptMask(const Tensor& first, int64_t columns, int64_t window, torch::ScalarType type) {
+// Returns the mask of MaskedAttention for prompts that begin at `first` [b]. Padding attends to
+// itself.
+Tensor PromptMask(const Tensor& first, int64_t columns, int64_t window) {
   const Tensor position = torch::arange(columns, first.options());
   const Tensor query = position.view({-1, 1}), key = position.view({1, -1});
   Tensor seen = (key <= query).logical_and(key >= first.view({-1, 1, 1, 1}));
   if (window > 0) seen = seen.logical_and(key > query - window);
-  seen = seen.logical_or(key == query);
-  return torch::zeros(seen.sizes(), first.options().dtype(type))
-      .masked_fill(seen.logical_not(), kMinusInfinity);
-}
-
-// Attention of q [b, heads, columns, head_dim] over k and v [b, heads, columns, head_dim].
-Tensor PromptAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask) {
-#if TORCH_VERSION_MAJOR >= 2
-  return at::scaled_dot_product_attention(q, k, v, mask);
-#else
-  const Tensor scores =
-      torch::matmul(q, k.transpose(-1, -2)) / std::sqrt(static_cast<double>(q.size(-1)));
-  const Tensor shares = torch::softmax((scores + mask).to(torch::kFloat32), -1);
-  return torch::matmul(shares.to(v.scalar_type()), v);
-#endif
+  return seen.logical_or(key == query);
 }
 
 }  // namespace
@@ -100,8 +72,8 @@ GreedyDecoder::Live GreedyDecoder::Prefill(std::span<const std::vector<Token>> p
   size_t longest = 0;
   for (const std::vector<Token>& prompt : prompts) longest = std::max(longest, prompt.size());
   Live live;
-  live.columns = RoundUp(static_cast<int64_t>(longest));
-  const int64_t capacity = RoundUp(live.columns + options_.new_tokens);
+  live.columns = RoundUp(static_cast<int64_t>(longest), kColumns);
+  const int64_t capacity = RoundUp(live.columns + options_.new_tokens, kColumns);
 
   Tensor ids = torch::zeros({count, live.columns}, torch::kInt64);
   Tensor first = torch::empty({count}, torch::kInt64);
@@ -115,9 +87,7 @@ GreedyDecoder::Live GreedyDecoder::Prefill(std::span<const std::vector<Token>> p
   ids = ids.to(device_);
   first = first.to(device_);
 
-  const Tensor& table = ropes_.For(capacity);
-  live.cosine = torch::cat({table[0], table[0]}, -1);
-  live.sine = torch::cat({-table[1], table[1]}, -1);
+  live.rotation = FactorsOf(ropes_.For(capacity));
   const auto cache = torch::TensorOptions(device_).dtype(compute_);
   for (int64_t i = 0; i < shape_.layers; ++i) {
     // Zeros, as masked columns must be finite.
@@ -151,8 +121,8 @@ Tensor GreedyDecoder::PrefillSlice(const Tensor& ids, const Tensor& first, int64
                                    Live& live) const {
   const LlamaShape& s = shape_;
   const int64_t count = ids.size(0), columns = live.columns, group = s.heads / s.kv_heads;
-  const Tensor mask = PromptMask(first, columns, s.window, compute_);
-  const Tensor cosine = live.cosine.narrow(0, 0, columns), sine = live.sine.narrow(0, 0, columns);
+  const Tensor mask = PromptMask(first, columns, s.window);
+  const RotaryFactors rotation = live.rotation.Rows(0, columns);
   const auto store = [&](const Tensor& cache, const Tensor& part) {
     cache.view({-1, s.kv_heads, live.capacity(), s.head_dim})
         .narrow(0, at, count)
@@ -166,14 +136,13 @@ Tensor GreedyDecoder::PrefillSlice(const Tensor& ids, const Tensor& first, int64
     const Tensor heads = model_.Qkv(block, a.normed)
                              .view({count, columns, s.heads + 2 * s.kv_heads, s.head_dim})
                              .transpose(1, 2);
-    const Tensor rotated =
-        Rotated(heads.narrow(1, 0, s.heads + s.kv_heads), cosine, sine).to(compute_);
+    const Tensor rotated = Rotated(heads.narrow(1, 0, s.heads + s.kv_heads), rotation).to(compute_);
     const Tensor k = rotated.narrow(1, s.heads, s.kv_heads);
     const Tensor v = heads.narrow(1, s.heads + s.kv_heads, s.kv_heads);
     store(live.keys[i], k);
     store(live.values[i], v);
     const Tensor mixed =
-        PromptAttention(rotated.narrow(1, 0, s.heads), k.repeat_interleave(group, 1),
+        MaskedAttention(rotated.narrow(1, 0, s.heads), k.repeat_interleave(group, 1),
                         v.repeat_interleave(group, 1), mask)
             .transpose(1, 2)
             .reshape({count * columns, s.heads * s.head_dim});
@@ -191,7 +160,7 @@ void GreedyDecoder::Step(Live& live) const {
   if (shape_.window > 0 && column >= shape_.window) {
     live.mask.select(2, column - shape_.window).fill_(kMinusInfinity);
   }
-  const int64_t covered = RoundUp(live.columns);
+  const int64_t covered = RoundUp(live.columns, kColumns);
   const Tensor mask =
       live.mask.narrow(2, 0, covered).expand({-1, shape_.heads / shape_.kv_heads, -1});
   Stream stream{model_.embedding().index_select(0, live.last), {}};
@@ -210,8 +179,8 @@ Tensor GreedyDecoder::StepAttention(const Tensor& qkv, size_t layer, const Tenso
   const LlamaShape& s = shape_;
   const int64_t count = qkv.size(0), column = live.columns - 1;
   const Tensor heads = qkv.view({count, s.heads + 2 * s.kv_heads, s.head_dim});
-  const Tensor rotated = Rotated(heads.narrow(1, 0, s.heads + s.kv_heads),
-                                 live.cosine.narrow(0, column, 1), live.sine.narrow(0, column, 1));
+  const Tensor rotated =
+      Rotated(heads.narrow(1, 0, s.heads + s.kv_heads), live.rotation.Rows(column, 1));
   const auto store = [&](const Tensor& cache, const Tensor& part) {
     cache.view({count, s.kv_heads, live.capacity(), s.head_dim}).select(2, column).copy_(part);
   };

@@ -14,6 +14,7 @@
 
 #include "base/types.h"
 #include "llama.h"
+#include "ops_plain.h"
 
 namespace foretoken::train {
 
@@ -64,7 +65,7 @@ class GreedyDecoder {
     torch::Tensor last;                 // [B] int64: the token emitted last
     torch::Tensor ended;                // [B] bool
     torch::Tensor index;                // [B] int64: the row in `written`
-    torch::Tensor cosine, sine;         // [capacity, rotary] f32; see Rotated
+    RotaryFactors rotation;             // of every column
     torch::Tensor written;              // [prompts, new_tokens] int64, filled with a stop token
     int64_t steps = 0;                  // columns of `written` in use
 

@@ -9,11 +9,28 @@ namespace foretoken::train {
 
 using torch::Tensor;
 
-namespace {
+Tensor PlainHeads(const Tensor& rows, const AttentionShape& s) {
+  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
+}
 
-// Softmax of the products of q and k, times v: [batch, heads, length, head_dim] each. `seen`: bool
-// [batch, 1, length, length], whether a query (row) attends to a key (column).
-Tensor Attended(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& seen) {
+RotaryFactors FactorsOf(const Tensor& rope) {
+  return {torch::cat({rope[0], rope[0]}, -1), torch::cat({-rope[1], rope[1]}, -1)};
+}
+
+Tensor Rotated(const Tensor& x, const RotaryFactors& factors) {
+  const int64_t rotary = factors.cosine.size(-1), rest = x.size(-1) - rotary;
+  const Tensor wide = x.narrow(-1, 0, rotary).to(torch::kFloat32);
+  Tensor rotated = wide * factors.cosine;
+  rotated.addcmul_(at::roll(wide, {rotary / 2}, {-1}), factors.sine);
+  if (rest == 0) return rotated;
+  return torch::cat({rotated, x.narrow(-1, rotary, rest).to(torch::kFloat32)}, -1);
+}
+
+Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
+  return Rotated(x, FactorsOf(rope.to(x.device()))).to(x.scalar_type());
+}
+
+Tensor MaskedAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& seen) {
 #if TORCH_VERSION_MAJOR >= 2
   // One kernel, which keeps no scores: on a GPU, reading and writing them takes most of the time.
   if (q.is_cuda()) return at::scaled_dot_product_attention(q, k, v, seen);
@@ -24,24 +41,6 @@ Tensor Attended(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor&
       scores.to(torch::kFloat32)
           .masked_fill(seen.logical_not(), -std::numeric_limits<float>::infinity());
   return torch::matmul(torch::softmax(masked, -1).to(q.scalar_type()), v);
-}
-
-}  // namespace
-
-Tensor PlainHeads(const Tensor& rows, const AttentionShape& s) {
-  return rows.view({s.batch, s.length, -1, s.head_dim}).transpose(1, 2);
-}
-
-Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
-  const Tensor table = rope.to(x.device());
-  const int64_t rotary = 2 * table.size(-1), rest = x.size(-1) - rotary;
-  const Tensor wide = x.narrow(-1, 0, rotary).to(torch::kFloat32);
-  const Tensor cosine = torch::cat({table[0], table[0]}, -1);
-  const Tensor sine = torch::cat({table[1], table[1]}, -1);
-  const auto halves = wide.chunk(2, -1);
-  const Tensor rotated =
-      (wide * cosine + torch::cat({-halves[1], halves[0]}, -1) * sine).to(x.scalar_type());
-  return rest == 0 ? rotated : torch::cat({rotated, x.narrow(-1, rotary, rest)}, -1);
 }
 
 NormResult PlainAddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,
@@ -74,7 +73,7 @@ Tensor PlainAttention(const Tensor& qkv, const AttentionShape& s, const Tensor& 
   const Tensor pos = torch::arange(s.length, first_key.options());
   const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1))
                           .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));
-  return Attended(q, repeat(k), repeat(v), seen.unsqueeze(1))
+  return MaskedAttention(q, repeat(k), repeat(v), seen.unsqueeze(1))
       .transpose(1, 2)
       .reshape({s.batch * s.length, s.heads * s.head_dim});
 }

@@ -13,6 +13,21 @@ torch::Tensor PlainHeads(const torch::Tensor& rows, const AttentionShape& shape)
 // Rotates x[..., length, head_dim] by position in the half-split layout. Only the leading
 // dimensions for which the table has angles are rotated.
 torch::Tensor PlainRotated(const torch::Tensor& x, const torch::Tensor& rope);
+// The factors of PlainRotated: [length, rotary] f32 each, with the first half of the sines negated.
+struct RotaryFactors {
+  torch::Tensor cosine, sine;
+  RotaryFactors Rows(int64_t first, int64_t count) const {
+    return {cosine.narrow(0, first, count), sine.narrow(0, first, count)};
+  }
+};
+RotaryFactors FactorsOf(const torch::Tensor& rope);
+// PlainRotated in f32, for any type of x.
+torch::Tensor Rotated(const torch::Tensor& x, const RotaryFactors& factors);
+// Returns the softmax of the products of q and k, times v: [batch, heads, length, head_dim] each.
+// `seen`: bool [batch, 1, length, length], whether a query (row) attends to a key (column); a query
+// attends to one at least.
+torch::Tensor MaskedAttention(const torch::Tensor& q, const torch::Tensor& k,
+                              const torch::Tensor& v, const torch::Tensor& seen);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,
                              const torch::Tensor& rope, const torch::Tensor& first_key);
