@@ -242,14 +242,6 @@ Tensor SmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
   return losses;
 }
 
-Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
-  const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);
-  const Tensor behind = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
-  const Tensor source = (sources - 1 - behind).clamp_min(0);
-  const Tensor hidden = behind.lt(0).logical_or(pos.unsqueeze(0).lt(first_key.unsqueeze(1)));
-  return source.masked_fill(hidden, -1);
-}
-
 Tensor AlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape& s,
                         const Tensor& rope, const Tensor& first_key) {
   if (!UsesKernels(qkv)) return PlainAlignedAttention(qkv, sources, s, rope, first_key);

@@ -22,10 +22,6 @@ torch::Tensor PlainAlignedAttention(const torch::Tensor& qkv, int64_t sources,
                                     const AttentionShape& shape, const torch::Tensor& rope,
                                     const torch::Tensor& first_key);
 
-// Returns the mask of AlignedAttention for one sequence: [length, length] int64, the source from
-// which query p (row) takes key c (column), or -1 if it does not attend to the key.
-torch::Tensor AlignmentSources(int64_t sources, const torch::Tensor& first_key);
-
 // Returns the targets of a draft's distribution, f32: soft * p + hard * (p for the top-k tokens, 0
 // for others), with k = `top` and p = softmax(logits) by row.
 torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, double hard,

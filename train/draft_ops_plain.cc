@@ -45,7 +45,7 @@ Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
   }
   // Rows of a multiple of eight columns keep the products below aligned.
   if (late > 0) {
-    const int64_t filling = DivideUp(late, kAligned) * kAligned - late;
+    const int64_t filling = RoundUp(late, kAligned) - late;
     scores.push_back(
         torch::full({s.batch, s.heads, s.length, filling}, -infinite, scores[0].options()));
   }

@@ -5,8 +5,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "eagle/loss.h"
 #include "ops.h"
+#include "ops_plain.h"
 #include "ops_testing.h"
 #include "train_kernel_sets_testing.h"
 
@@ -16,6 +20,39 @@ namespace {
 std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
   const Tensor values = sources[row].contiguous();
   return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
+}
+
+// The mask of AlignedAttention for one sequence: [length, length] int64, the source from which
+// query p (row) takes key c (column), or -1 if it does not attend to the key.
+Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
+  const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);
+  const Tensor behind = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
+  const Tensor source = (sources - 1 - behind).clamp_min(0);
+  const Tensor hidden = behind.lt(0).logical_or(pos.unsqueeze(0).lt(first_key.unsqueeze(1)));
+  return source.masked_fill(hidden, -1);
+}
+
+// AlignedAttention by that mask: the scores with the keys of every source, of which a query uses
+// one for each column.
+Tensor DenseAlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape& s,
+                             const Tensor& rope, const Tensor& first_key) {
+  const Tensor heads =
+      qkv.view({sources, s.batch, s.length, s.heads + 2 * s.kv_heads, s.head_dim}).transpose(2, 3);
+  const auto repeat = [&](const Tensor& x) { return x.repeat_interleave(s.group(), 2); };
+  const Tensor q = PlainRotated(heads[sources - 1].narrow(1, 0, s.heads), rope);
+  const Tensor k = repeat(PlainRotated(heads.narrow(2, s.heads, s.kv_heads), rope));
+  const Tensor v = repeat(heads.narrow(2, s.heads + s.kv_heads, s.kv_heads));
+  const Tensor scores = torch::matmul(q.unsqueeze(0), k.transpose(-1, -2)) /
+                        std::sqrt(static_cast<double>(s.head_dim));
+  std::vector<Tensor> chosen;
+  for (int64_t b = 0; b < s.batch; ++b) chosen.push_back(AlignmentSources(sources, first_key[b]));
+  const Tensor source = torch::stack(chosen).unsqueeze(1);  // [batch, 1, length, length]
+  Tensor masked = scores[0].masked_fill(source.ne(0), -std::numeric_limits<float>::infinity());
+  for (int64_t i = 1; i < sources; ++i) masked = torch::where(source.eq(i), scores[i], masked);
+  const Tensor probs = torch::softmax(masked, -1);
+  Tensor mixed = torch::matmul(probs * source.eq(0), v[0]);
+  for (int64_t i = 1; i < sources; ++i) mixed = mixed + torch::matmul(probs * source.eq(i), v[i]);
+  return mixed.transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
 }
 
 // Runs on every set of kernels that this CPU supports.
@@ -61,6 +98,9 @@ TEST_P(DraftOpsTest, AlignedAttentionMatchesPlain) {
     ExpectSame(
         {qkv}, [&] { return (AlignedAttention(qkv, sources, s, rope, first) * mix).sum(); },
         [&] { return (PlainAlignedAttention(qkv, sources, s, rope, first) * mix).sum(); });
+    ExpectSame(
+        {qkv}, [&] { return (AlignedAttention(qkv, sources, s, rope, first) * mix).sum(); },
+        [&] { return (DenseAlignedAttention(qkv, sources, s, rope, first) * mix).sum(); });
   }
 }
 
