@@ -133,6 +133,10 @@ class Generator {
   // marks that prefix as used, so that it is evicted after others.
   int TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
                   int max_new) const;
+  // Returns the length that AdoptFrom would adopt for such a session if the prompt of `other`,
+  // which may still be being read, were kept.
+  int PrefixFrom(const Session& other, int drafter, std::span<const Token> prompt,
+                 int max_new) const;
   // Position of the first token that the session's drafter is to read (Session::read_from) in a
   // prompt of `prompt` tokens, if nothing is adopted.
   int ReadFrom(const Session& session, int prompt, int max_new) const;

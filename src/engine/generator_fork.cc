@@ -88,6 +88,16 @@ int Generator::TouchPrefix(PrefixCache& cache, int drafter, std::span<const Toke
   return cache.Touch(prompt, by.drafter, ReadFrom(by, static_cast<int>(prompt.size()), max_new));
 }
 
+int Generator::PrefixFrom(const Session& other, int drafter, std::span<const Token> prompt,
+                          int max_new) const {
+  const Speculation& by = speculations_[static_cast<size_t>(drafter)];
+  const auto kept = std::span(other.tokens).first(static_cast<size_t>(other.prompt));
+  const auto wanted = prompt.first(prompt.size() - 1);
+  const auto end = std::ranges::mismatch(kept, wanted).in2;
+  return UsablePrefix(static_cast<int>(end - wanted.begin()), Of(other).drafter, other.read_from_,
+                      by.drafter, ReadFrom(by, static_cast<int>(prompt.size()), max_new));
+}
+
 int Generator::ReadFrom(const Session& session, int prompt, int max_new) const {
   return ReadFrom(Of(session), prompt, max_new);
 }

@@ -41,6 +41,13 @@ bool Replaces(const TextPrefix& other, const TextPrefix& text) {
 
 }  // namespace
 
+int UsablePrefix(int common, const Drafter* kept, int kept_from, const Drafter* drafter,
+                 int read_from) {
+  if (drafter == nullptr) return common;
+  if (kept != drafter) return 0;
+  return kept_from <= read_from ? common : std::min(common, read_from);
+}
+
 void PrefixCache::Keep(TextPrefix left) {
   if (left.tokens.empty() || Covers(left.tokens, left.drafter, left.read_from)) return;
   std::vector<int> replaced;
@@ -75,9 +82,8 @@ PrefixCache::Match PrefixCache::LongestMatch(std::span<const Token> prompt, cons
   tree_.Visit(prompt.first(prompt.size() - 1), [&](int id, int common) {
     if (common < best.length) return false;  // all that follow have no more in common
     Entry& entry = entries_.at(id);
-    if (drafter != nullptr && entry.text.drafter != drafter) return true;
-    const bool may_use_all = drafter == nullptr || entry.text.read_from <= read_from;
-    const int usable = may_use_all ? common : std::min(common, read_from);
+    const int usable =
+        UsablePrefix(common, entry.text.drafter, entry.text.read_from, drafter, read_from);
     const bool is_later =
         best.entry != nullptr && usable == best.length && entry.used > best.entry->used;
     if (usable > best.length || is_later) best = {&entry, usable};

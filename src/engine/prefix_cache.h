@@ -12,6 +12,12 @@
 
 namespace foretoken {
 
+// How many of the first `common` tokens of a text can serve a session with `drafter` that reads its
+// text from `read_from` on (see PrefixCache::Find). `kept`, `kept_from`: the drafter whose state
+// the text has, and the first token which that state has read.
+int UsablePrefix(int common, const Drafter* kept, int kept_from, const Drafter* drafter,
+                 int read_from);
+
 // There is one for each pair of target and cache type. An entry is dropped once a longer entry that
 // begins with it can serve every session in its place. Eviction is LRU: the least recently used
 // entry loses its second half first, and the rest when it is the least recently used again.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "backend/paged_rows.h"
+
 namespace foretoken {
 
 BatchLoop::BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
@@ -35,6 +37,7 @@ int BatchLoop::unadmitted() const {
 bool BatchLoop::RunOnce() {
   DropCancelled();
   RefillReserve();
+  ShareNewPrompts();
   Admit();
   FitRunning();
   if (!running_.empty()) Step();
@@ -79,15 +82,51 @@ Status BatchLoop::Start(Job& job) {
   kept_.ReleasePrompt(job);
   job.was_admitted = true;
   job.times.admitted = Now() - job.request().submitted;
-  job.usage.cached_tokens = job.session->reused;
   counters_.prompt_tokens += job.usage.prompt_tokens;
-  counters_.cached_tokens += job.usage.cached_tokens;
+  CountCached(job);
   return {};
+}
+
+void BatchLoop::CountCached(Job& job) {
+  counters_.cached_tokens += job.session->reused - job.usage.cached_tokens;
+  job.usage.cached_tokens = job.session->reused;
+}
+
+// Whether another running job reads a beginning of this job's text that the job can take over
+// later. Prompts are read in the order of their arrival, so this job loses little by waiting.
+bool BatchLoop::WaitsForPrefix(const Job& job) const {
+  if (!job.session->reading()) return false;
+  for (const auto& other : running_) {
+    if (other.get() == &job) return false;
+    // Only a prompt is kept when it has been read, not a text that is resumed.
+    if (!other->session->reading() || other->answer() != 0 || other->written() > 0) continue;
+    const int gain = kept_.PrefixFrom(*other, job) - job.session->cache().length();
+    if (gain >= kPageRows) return true;
+  }
+  return false;
+}
+
+// Requests that arrived together and begin alike: the first one's prompt has been read since.
+void BatchLoop::ShareNewPrompts() {
+  if (!std::exchange(has_new_prompt_, false)) return;
+  std::erase_if(running_, [this](const std::unique_ptr<Job>& job) {
+    if (!job->session->reading()) return false;
+    if (kept_.Touch(*job) <= job->session->cache().length()) return false;
+    const Status begun = kept_.Begin(*job);
+    if (!begun.ok()) {
+      Finish(*job, FinishReason::kError, begun.error().message, {});
+      return true;
+    }
+    if (job->usage.completion_tokens == 0) CountCached(*job);
+    return false;
+  });
 }
 
 void BatchLoop::Step() {
   std::vector<Session*> batch;
-  for (const auto& job : running_) batch.push_back(job->session.get());
+  for (const auto& job : running_) {
+    if (!WaitsForPrefix(*job)) batch.push_back(job->session.get());
+  }
   // Rows of prompts that caches hold: those of a pass that fails are not among them.
   const auto prompt_rows = [&batch] {
     int64_t rows = 0;
@@ -150,7 +189,7 @@ bool BatchLoop::DeliverOne(Job& job) {
 void BatchLoop::OnFirstToken(Job& job) {
   const int answers = job.request().asked.answers;
   if (job.answer() != 0) return;
-  kept_.KeepPrompt(job);
+  has_new_prompt_ = kept_.KeepPrompt(job) || has_new_prompt_;
   kept_.HoldPrompt(job);
   for (int answer = answers - 1; answer > 0; --answer) {
     waiting_.push_front(std::make_unique<Job>(job.shared_request(), answer, tokenizer_));

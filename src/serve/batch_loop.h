@@ -52,6 +52,9 @@ class BatchLoop {
 
   void Admit();
   Status Start(Job& job);
+  void CountCached(Job& job);
+  bool WaitsForPrefix(const Job& job) const;
+  void ShareNewPrompts();
   void Step();
   void Deliver();
   // Returns whether the answer has ended.
@@ -68,6 +71,8 @@ class BatchLoop {
   KeptTexts kept_;
   std::deque<std::unique_ptr<Job>> waiting_;
   Jobs running_;  // in the order of their admission
+  // Whether a prompt was kept that running jobs which still read theirs have not looked at.
+  bool has_new_prompt_ = false;
   // Answers that may run at once: fewer than the slots after a pass for which there was no memory.
   int limit_;
   Counters counters_;

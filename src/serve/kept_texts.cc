@@ -32,6 +32,13 @@ int KeptTexts::Touch(const Job& job) {
   return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), left);
 }
 
+int KeptTexts::PrefixFrom(const Job& other, const Job& job) const {
+  if (!MayKeep(other) || !MayKeep(job)) return 0;
+  const ActiveRequest& request = job.request();
+  const int left = request.limit - static_cast<int>(job.text().size());
+  return generator_.PrefixFrom(*other.session, request.asked.drafter, job.text(), left);
+}
+
 // The request's own held prompt comes first: it contains all of the prompt that can be reused.
 PrefixCache* KeptTexts::SourceFor(const Job& job) {
   if (job.answer() != 0 && !job.was_admitted) {
@@ -45,11 +52,10 @@ bool KeptTexts::MayKeep(const Job& job) const {
   return options_.keeps_texts && job.request().asked.keeps_text;
 }
 
-void KeptTexts::KeepPrompt(const Job& job) {
+bool KeptTexts::KeepPrompt(const Job& job) {
   // The pass that finished the prompt may have failed the session through a drafter error.
-  if (!MayKeep(job) || !job.session->status.ok()) return;
-  const Status kept = generator_.ShareWith(cache_, *job.session, job.prompt());
-  (void)kept;
+  if (!MayKeep(job) || !job.session->status.ok()) return false;
+  return generator_.ShareWith(cache_, *job.session, job.prompt()).ok();
 }
 
 void KeptTexts::HoldPrompt(const Job& job) {

@@ -30,8 +30,12 @@ class KeptTexts {
   // Number of tokens of the job's text that Begin would find cached. Marks them as recently used,
   // so that other entries are evicted first.
   int Touch(const Job& job);
-  // Caches the prompt of a running job that has processed it, if there is memory to fork it.
-  void KeepPrompt(const Job& job);
+  // Number of tokens of the job's text that Begin would find cached once `other`, which runs, has
+  // read its own.
+  int PrefixFrom(const Job& other, const Job& job) const;
+  // Caches the prompt of a running job that has processed it, if there is memory to fork it. Returns
+  // whether it is cached.
+  bool KeepPrompt(const Job& job);
   // Holds the prompt of such a job for the other answers of its request, even if the request does
   // not share caches with others (Request::keeps_text).
   void HoldPrompt(const Job& job);

@@ -226,6 +226,52 @@ TEST_F(SchedulerTest, AnswersOfOnePromptReadItOnce) {
   }
 }
 
+// Four requests begin with the same 70 tokens and go on with 20 of their own. The first reads them
+// in passes of 16 rows; the others wait for it rather than read them too.
+TEST_F(SchedulerTest, RequestsThatArriveTogetherReadTheirPrefixOnce) {
+  constexpr int kShared = 70, kOwn = 20, kRequests = 4;
+  for (const bool keeps : {true, false}) {
+    Rig rig(target_, "pld");
+    SchedulerOptions options = Options();
+    options.rows = 16;
+    options.keeps_texts = keeps;
+    const auto scheduler = New(rig.generator(), options);
+    std::vector<Request> requests;
+    std::vector<AnswerReader> readers;
+    for (uint64_t i = 0; i < kRequests; ++i) {
+      Request request = Ask(4, kShared, 12);
+      const Request own = Ask(10 + i, kOwn, 1);
+      request.prompt.push_back(static_cast<Token>(i));  // they differ from here on
+      request.prompt.insert(request.prompt.end(), own.prompt.begin(), own.prompt.end() - 1);
+      requests.push_back(request);
+      readers.push_back(Submit(*scheduler, request));
+    }
+    RunAll(*scheduler);
+    for (size_t i = 0; i < requests.size(); ++i) ExpectAlone(requests[i], readers[i]);
+    const int times = keeps ? 1 : kRequests;
+    EXPECT_EQ(scheduler->Snapshot().prompt_rows, times * kShared + kRequests * kOwn) << keeps;
+    EXPECT_EQ(scheduler->Snapshot().cached_tokens, keeps ? (kRequests - 1) * kShared : 0) << keeps;
+    EXPECT_EQ(readers[3].answers()[0].usage.cached_tokens, keeps ? kShared : 0) << keeps;
+  }
+}
+
+// A prefix of less than a page is not waited for: its rows cost less than a pass.
+TEST_F(SchedulerTest, NobodyWaitsForAShortPrefix) {
+  Rig rig(target_, "none");
+  SchedulerOptions options = Options();
+  options.rows = 64;
+  const auto scheduler = New(rig.generator(), options);
+  const Request first = Ask(4, 30, 3);
+  Request second = first;
+  second.prompt.push_back(7);
+  AnswerReader a = Submit(*scheduler, first), b = Submit(*scheduler, second);
+  scheduler->RunOnce();
+  EXPECT_EQ(scheduler->Snapshot().prompt_rows, 30 + 31);
+  RunAll(*scheduler);
+  ExpectAlone(first, a);
+  ExpectAlone(second, b);
+}
+
 TEST_F(SchedulerTest, CancellingEndsAllAnswersOfARequest) {
   Rig rig(target_, "none");
   const auto scheduler = New(rig.generator(), Options());
