@@ -142,6 +142,20 @@ void PrintWay(int sessions, const BatchWay& way, double before) {
               counters.most_running, static_cast<long long>(counters.set_aside));
 }
 
+// Speculation with as many texts at once, against none: both answered once in every repeat.
+Json PrintGain(const BatchWay& off, const BatchWay& on) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < off.runs.size(); ++i) {
+    ratios.push_back(Ratio(on.runs[i].TokensPerSecond(), off.runs[i].TokensPerSecond()));
+  }
+  const auto [least, most] = std::ranges::minmax(ratios);
+  const double median = Percentile(ratios, 0.5);
+  std::printf("%8s %8d %10.10s over none: %.2f, from %.2f to %.2f in %zu repeats\n", "", on.slots,
+              on.drafter.c_str(), median, least, most, ratios.size());
+  return {{"together", on.slots},     {"drafter", on.drafter},  {"over_none", median},
+          {"over_none_least", least}, {"over_none_most", most}, {"repeats", ratios.size()}};
+}
+
 Result<Json> BatchBench::Point(int sessions) {
   const int requests = options_.requests > 0 ? options_.requests : 2 * sessions;
   const BatchWork work{
@@ -170,6 +184,11 @@ Result<Json> BatchBench::Point(int sessions) {
   for (const BatchWay& way : ways) {
     PrintWay(sessions, way, before);
     points.push_back(WayJson(sessions, way));
+  }
+  // Ways come in pairs: without drafts, and with them.
+  for (size_t i = 0; i + 1 < ways.size(); i += 2) {
+    const Json gain = PrintGain(ways[i], ways[i + 1]);
+    points[i + 1].update(gain);
   }
   return points;
 }
