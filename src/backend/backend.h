@@ -146,16 +146,20 @@ class Backend {
                                           const std::byte* data) = 0;
 
   // Ops.
+
+  // Writes the rows of `table` for `tokens` to `out` [tokens, table.cols()] f32.
   virtual void Embed(const Weight& table, std::span<const Token> tokens, Tensor out) = 0;
   virtual void RmsNorm(Tensor x, Tensor gain, float eps,
                        Tensor out) = 0;  // gain [1, n]; x may be out; x is
                                          // [rows, k * n]: k norms a row
   virtual void Linear(const LinearIn& in, std::span<const LinearOut> group) = 0;
   virtual void FeedForward(const FeedForwardArgs& args) = 0;
+  // Rotates the first 2 * table.inv_freq.size() elements of each head of `x` [positions, heads *
+  // head_dim] f32.
   virtual void Rope(Tensor x, std::span<const Pos> positions, int head_dim,
                     const RopeTable& table) = 0;
-  virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up
-  virtual void Add(Tensor x, Tensor y) = 0;            // y += x
+  virtual void SiluMul(Tensor gate, Tensor up) = 0;    // gate = silu(gate) * up, of one shape
+  virtual void Add(Tensor x, Tensor y) = 0;            // y += x, of one shape
   virtual void StoreRows(Tensor src, Tensor dst) = 0;  // dst = src, converted to dst's type
   // Stores rows of src into caches, for several sequences at once. REQUIRES: src is as wide as
   // every cache.
@@ -175,10 +179,11 @@ class Backend {
   virtual void Attention(const AttentionArgs& args) = 0;
   // Attention probabilities of single heads over the first `count` cached positions: row i of `out`
   // [n, count] is softmax(scale * q[i] . k) over the keys k of head kv_head[i]. q is [n, head_dim].
-  // (PLD+.)
+  // Used by PLD+.
   virtual void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
                              int count, float scale, Tensor out) = 0;
-  // The token with the highest logit of each row, the lowest id among equals; waits.
+  // Writes to `out` [rows] the token with the highest logit of each row of `logits` [rows, vocab],
+  // the lowest id among equals; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
   // The top `count` logits of each row of [rows, vocab], highest first, the lowest id first among
   // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. A row with
@@ -192,7 +197,7 @@ struct BackendOptions {
 };
 // Makes a backend by its name: "cpu", or "cpu:avx2", ... for one of its instruction sets. Errors:
 // an unknown name (the message lists the known ones); a device or an instruction set that this
-// machine lacks; more threads than the system starts.
+// machine lacks; the system refuses to start so many threads.
 Result<std::unique_ptr<Backend>> NewBackend(std::string_view name,
                                             const BackendOptions& options = {});
 // Every name that NewBackend makes a backend of on this machine.

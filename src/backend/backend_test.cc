@@ -356,7 +356,7 @@ TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
   EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);
 }
 
-// kAuto takes the last of the available sets.
+// kAuto picks the last of the available sets.
 TEST(CpuIsas, TheLastIsWhatAutoTakes) {
   const auto backend = NewCpuBackend();
   ASSERT_TRUE(backend.ok());

@@ -39,8 +39,8 @@ class DraftHead {
   // For each column of the logits, the target's token that it scores; valid while this object
   // lives.
   DraftVocabulary vocabulary() const { return tokens_.vocabulary(); }
-  // Logits [rows of x, size()] from matrix `index`, or from the only matrix if there is just one;
-  // valid until the next call. Errors: out of memory.
+  // Logits [rows, size()] of `x` [rows, columns of the head] from matrix `index`, or from the only
+  // matrix if there is just one; valid until the next call. Errors: out of memory.
   Result<Tensor> Logits(const LinearIn& x, int index = 0);
 
  private:

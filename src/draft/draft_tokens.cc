@@ -96,8 +96,8 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  // A level of a tree holds several guesses. One of them is taken to be right at least as often as
-  // kUsualAcceptance, even if the first guess is right less often.
+  // A level of a tree holds several guesses. One of them is assumed to be right at least as often
+  // as kUsualAcceptance, even if the first guess is right less often.
   std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
   for (int depth = 1; depth <= kJudgedDepth; ++depth) {
     float& rate = of_trees[static_cast<size_t>(depth - 1)];

@@ -1,6 +1,6 @@
-// Which of the target's tokens a draft scores: all of them, or those that the target writes most
-// often (docs/draft_vocabulary.md). A draft never guesses tokens that it does not score; this
-// changes how often guesses are accepted, never the text.
+// The target's tokens that a draft scores: all of them, or those that the target writes most often
+// (docs/draft_vocabulary.md). A draft never guesses tokens that it does not score; this changes how
+// often guesses are accepted, never the text.
 #pragma once
 
 #include <cstddef>

@@ -155,7 +155,7 @@ struct DrafterEntry {
   std::string_view paper_tree;  // what `--tree paper` means, as typed after --tree
   std::string_view needs = "";  // the required option that names a file, or ""
   int paper_draft_max = -1;     // tokens drafted per cycle in its paper; below 0: as many as the
-                                // tree takes
+                                // tree allows
 };
 std::span<const DrafterEntry> AllDrafters();
 // Each drafter's name and options.

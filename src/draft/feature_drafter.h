@@ -119,8 +119,8 @@ class FeatureDrafter : public Drafter {
                      const std::function<Status(std::span<const DraftLevel>)>& expand);
   // Feeds the runs in one pass. REQUIRES: at most max_rows() tokens in all.
   virtual Status Feed(std::span<const Run> runs);
-  // Commits the rows that a run has fed. `root`: the output of the last row, or empty; it is
-  // copied.
+  // Commits the rows that a run has fed. `root`: the output [1, hidden] of the last row, or empty;
+  // it is copied.
   Status Finish(State& state, Tensor root);
 
   LogitsOffers& offers() { return offers_; }

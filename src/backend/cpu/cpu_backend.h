@@ -96,9 +96,11 @@ class CpuBackend : public Backend {
 
   // Remembers the first error for TakeFailure. Returns status.ok().
   bool Succeeds(const Status& status);
-  // Makes the tiles of `in` that `group` takes. Returns false where there is no memory for them.
+  // Makes the tiles of `in` that the weights of `group` are multiplied with. Returns false if there
+  // is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
-  // Begins a call of products of `group` with `tiles`.
+  // Chooses the unit for the products of `group` with `tiles`; they end when the result is
+  // destroyed. `gated`: as in ProductShape.
   UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
   // Multiplies `tiles`, which have been made, with the weights of `group`.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);

@@ -1,5 +1,5 @@
-// Makes the CPU backend by instruction set, for code that is about CPUs. All other code makes
-// backends by name (NewBackend).
+// Creates the CPU backend for a given instruction set, for code that deals with CPUs in particular.
+// All other code creates backends by name (NewBackend).
 #pragma once
 
 #include <memory>
@@ -11,19 +11,20 @@
 
 namespace foretoken {
 
-// Which instruction set the CPU backend uses. kAuto takes the fastest of the machine. kAvxVnni is
-// AVX2 with dot products of bytes. kAvx512Vnni is AVX-512 with dot products of bytes; kAvx512 adds
-// dot products of bf16, and kAmx adds the matrix unit to those.
+// The instruction set of the CPU backend. kAuto picks the fastest that this machine has. kAvxVnni
+// is AVX2 with dot products of bytes. kAvx512Vnni is AVX-512 with dot products of bytes; kAvx512
+// adds dot products of bf16, and kAmx adds the matrix unit to those.
 enum class CpuIsa { kAuto, kPortable, kAvx2, kAvxVnni, kAvx512Vnni, kAvx512, kAmx };
 struct CpuOptions {
   int threads = 0;  // 0 = one per core that this process may use
   CpuIsa isa = CpuIsa::kAuto;
 };
-// Errors: an instruction set this machine lacks, more threads than the system starts.
+// Errors: this machine lacks the instruction set; the system refuses to start so many threads.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
 // Every instruction set that has kernels, whether or not this machine has it; without kAuto.
 std::vector<CpuIsa> AllCpuIsas();
-// The sets of this machine: the portable one first, the fastest, which kAuto takes, last.
+// The instruction sets of this machine. The portable one is first; the last is the fastest, which
+// kAuto picks.
 std::vector<CpuIsa> AvailableCpuIsas();
 std::string_view CpuIsaName(CpuIsa isa);
 // The name by which NewBackend makes a backend for `isa`: "cpu:avx2", or "cpu" for kAuto.

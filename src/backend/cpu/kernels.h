@@ -99,14 +99,14 @@ struct LinearCall {
   PanelLayout layout;
   int64_t lead;  // index of panel 0 among the interleaved panels that begin at `panels`
   int64_t cols;
-  int64_t outputs;  // of the whole matrix; the last panel may be partly padding
+  int64_t outputs;  // from panel 0 on; the last panel may be partly padding
   int64_t panel_begin, panel_end;
   const std::byte* tile;
   int chunks;
-  int rows;  // of the tile, without padding
-  float* out;
-  int64_t out_stride;  // floats
-  const float* bias;   // or null
+  int rows;            // of the tile, without padding
+  float* out;          // panel 0's first output in the tile's first row
+  int64_t out_stride;  // floats from one row to the next
+  const float* bias;   // of panel 0's first output, or null
   bool accumulate;
   int streams;            // KernelConfig::streams
   const std::byte* next;  // weights to prefetch for the next call, or null; may be invalid
@@ -155,24 +155,24 @@ struct AttentionOp {
   void (*run)(const AttentionUnit& unit);
 };
 
-// Which kernels multiply quantised weights in sets that have both `linear` and `vector_linear`.
+// The kernels that multiply quantised weights in sets that have both `linear` and `vector_linear`.
 enum class ProductUnit : int { kFastest, kVector, kMatrix };
 
 // Tuning parameters of kernels. They affect only speed and change no bit of a result. CheckConfig
-// (kernel_config.h) says whether a set of kernels can run them.
+// (kernel_config.h) says whether a set of kernels supports them.
 struct KernelConfig {
   int most_chunk_rows;   // largest chunk of any tile: one of kChunkRows
   int least_chunk_rows;  // smallest chunk of tiles with several chunks: one of kChunkRows
   int streams;           // quantised panels read in parallel: one, or kMostTogether
   int turns;             // unquantised panels that are interleaved: one, or kMostTogether
-  bool prefetches_near;  // attention prefetches into the L1 cache instead of L2
+  bool prefetches_near;  // attention prefetches Q8_0 caches into the L1 cache instead of L2
   ProductUnit unit = ProductUnit::kFastest;  // kFastest: measured for each shape
 };
 
 // The configurations that a set of kernels supports.
 struct KernelLimits {
   int most_chunk_rows;  // largest chunk for which `linear` is filled in
-  int most_turns;       // most panels that may be interleaved
+  int most_turns;       // maximum number of panels that may be interleaved
   bool two_units;       // vector_linear is filled in
 };
 
@@ -199,9 +199,10 @@ struct Kernels {
   // scale and the gain.
   float (*rms_scale)(const float* x, float eps, int64_t n);
   void (*scale_row)(const float* x, float scale, const float* gain, int64_t n, float* out);
-  void (*silu_mul)(float* gate, const float* up, int64_t n);
-  void (*add)(const float* x, float* y, int64_t n);
-  // Rotates heads of `head_dim`; sin and cos [rope_dim / 2].
+  void (*silu_mul)(float* gate, const float* up, int64_t n);  // gate = silu(gate) * up
+  void (*add)(const float* x, float* y, int64_t n);           // y += x
+  // Rotates the first rope_dim elements of each head of x [heads][head_dim]; sin and cos
+  // [rope_dim / 2].
   void (*rope)(float* x, int64_t heads, int head_dim, int rope_dim, bool interleaved,
                const float* cos, const float* sin);
   AttentionOp attention;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// The drafters for the files that `options` name. If several drafters take the option KEY, the
+// The drafters for the files that `options` name. If several drafters accept the option KEY, the
 // method recorded in the file decides between them, and KEY is renamed to DRAFTER.KEY.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;

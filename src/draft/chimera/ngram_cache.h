@@ -27,10 +27,10 @@ class NgramCache {
   NgramCache(Backend& backend, int width, int entries, std::unique_ptr<SpillFile> spill)
       : backend_(backend), width_(width), entries_(entries), spill_(std::move(spill)) {}
 
-  // Copies the state of `ngram` to `out` [1, width]. False if it is not cached. Errors, here and
-  // below: out of memory.
+  // Copies the state of `ngram` to `out` [1, width]. Returns false if it is not cached. Errors,
+  // here and below: out of memory.
   Result<bool> Find(const Ngram& ngram, Tensor out);
-  // Adds a state; the least recently used one is evicted to make room.
+  // Adds the state `row` [1, width]; the least recently used one is evicted to make room.
   Status Keep(const Ngram& ngram, Tensor row);
 
   const NgramCounts& counts() const { return counts_; }

@@ -22,7 +22,7 @@ size_t LayerBytes(const ModelFile& file) {
 
 // Acceptance rate expected from `share`, the draft's bytes per byte of the target. A draft of a
 // third of the target's bytes measured 0.75 to 0.8 (Qwen2.5-Coder 0.5B and 1.5B, code edits, 16 to
-// 64 tokens of context); smaller drafts are taken to have less.
+// 64 tokens of context); smaller drafts are assumed to have less.
 float AcceptanceBySize(double share) {
   constexpr double kLeast = 0.5, kMost = 0.8, kLikeTarget = 0.3;
   const double likeness = std::min(share / kLikeTarget, 1.0);

@@ -20,7 +20,7 @@ struct Glimpse {
   struct Layer {
     PagedRows keys, values;  // [capacity, kv_heads * head_dim] of the target
   };
-  std::vector<Layer> layers;  // [layers of the draft], or none
+  std::vector<Layer> layers;  // [layers of the draft]; empty without cross-attention
   int rows = 0;               // committed rows
 };
 
@@ -29,7 +29,7 @@ class GlideNet {
   // `kv_layer`: the target layer (from 1) that the last draft layer reads; the draft layers before
   // it read the target layers just below. 0: the layers that the file names, or else the target's
   // top layers. The net owns `file`; `target` must outlive the net. Error messages name the file
-  // and the key or tensor.
+  // and, where one is at fault, the key or tensor.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 int kv_layer, const DraftTokenRule& rule = {});
 
@@ -46,11 +46,11 @@ class GlideNet {
   }
 
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows [n,
-  // tokens scored], valid until the next pass. A row at position p attends to the committed ones of
-  // the target's rows [0, p); position 0 attends to row 0. The training mask (G-19) shows these
-  // rows to a block that begins at p or, for positions after the root, at the root.
-  // REQUIRES: 1 <= rows <= max_rows(); every glimpse has a row, unless the draft has no
-  // cross-attention. Errors: out of memory.
+  // tokens scored], valid until the next pass. A row at position p attends to the target's
+  // committed rows below p; position 0 attends to row 0. So a drafted position sees the rows before
+  // the root, as in training, where a block sees the rows before its first position (G-19).
+  // `caches`, `glimpses`: [sequences of `batch`]. REQUIRES: 1 <= rows <= max_rows(); every glimpse
+  // has a row, unless the draft has no cross-attention. Errors: out of memory.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches,
                          std::span<const Glimpse* const> glimpses);
 
@@ -83,7 +83,7 @@ class GlideNet {
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
   static Rows Wanted(const RowBatch& batch);
-  // Which of the `seen` committed rows each row of a sequence may read.
+  // Computes which of the target's `seen` committed rows each row of a sequence attends to.
   void LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const;
   Status Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
   Result<Tensor> Logits(int rows);

@@ -18,8 +18,8 @@ struct AttentionHead {
 
 constexpr int kMostCopyHeads = 50;  // the paper's number, out of 1,024 heads or more (P-15)
 
-// How many heads to read in a model with `heads` heads in all: the paper's share of them, at most
-// kMostCopyHeads. Smaller models have fewer heads that copy, and the other heads guess worse.
+// The number of heads to read in a model with `heads` heads in all: the paper's share of them, at
+// most kMostCopyHeads. Smaller models have fewer heads that copy, and the other heads guess worse.
 constexpr int UsualHeads(int heads) {
   constexpr int kPaperHeads = 1024;
   return std::clamp((heads * kMostCopyHeads + kPaperHeads / 2) / kPaperHeads, 1, kMostCopyHeads);
@@ -27,9 +27,9 @@ constexpr int UsualHeads(int heads) {
 
 // `value` is one of: null or "all" (every head); "layer:N" (every head of layer N, from 0); an
 // array of [layer, head, ...]; an object with such an array under "heads"; the name of a JSON file
-// with such an array or object. Of an array, only the first `top` heads are taken. The result is
-// sorted by layer.
-// Errors: an unreadable file, an ill-formed or empty list, a head that the model lacks.
+// with such an array or object. Of an array, only the first `top` heads are used. The result is
+// sorted by layer. Errors: an unreadable file, an ill-formed or empty list, a head that the model
+// lacks.
 Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int layers, int heads);
 
 // The list that comes with a model: the file PATH.heads.json, or else the GGUF metadata

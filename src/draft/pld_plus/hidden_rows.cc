@@ -11,7 +11,7 @@ namespace {
 
 // Capacity grows by an eighth, but at least by 256 rows.
 constexpr size_t kLeastReserve = 256;
-// Independent partial sums, so that additions vectorize and do not wait for each other.
+// Number of independent partial sums, so that additions vectorize and do not depend on each other.
 constexpr int kLanes = 64;
 
 // A finite f16 times 2^-112: moves the f16's bits to their places in a float. Subnormals need no

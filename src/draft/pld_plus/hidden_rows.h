@@ -56,8 +56,8 @@ class HiddenRows {
   }
 
   // The row of `places` most similar to row `to`: its index in `places` and the cosine. Among
-  // equals, the first is taken. A row of zeros has cosine -1 with every other. REQUIRES: places not
-  // empty.
+  // equals, the first is returned. A row of zeros has cosine -1 with every other. REQUIRES: places
+  // not empty.
   struct Match {
     int index;
     float cosine;

@@ -158,7 +158,7 @@ class AttentionCopier final : public SpanCopier {
 
   Backend& backend_;
   int head_dim_, width_;
-  int widest_ = 0;  // most chosen heads of one layer
+  int widest_ = 0;  // maximum number of chosen heads of one layer
   AttentionRule rule_;
   std::vector<Group> groups_;
 };

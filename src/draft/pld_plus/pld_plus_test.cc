@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using Words = std::vector<Token>;
 
-// Returns the place that the test asks for.
+// Copies from the place that the test sets.
 class Scripted final : public SpanCopier {
  public:
   using SpanCopier::SpanCopier;

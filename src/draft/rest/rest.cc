@@ -16,7 +16,7 @@ struct RestRule {
   int max_suffix = 16;  // longest suffix searched for; tried first
   int min_suffix = 2;
   int matches = 5000;  // maximum number of occurrences used
-  int cont = 10;       // tokens taken after each
+  int cont = 10;       // tokens copied after each occurrence
   int tree = 64;       // maximum number of nodes offered
 };
 

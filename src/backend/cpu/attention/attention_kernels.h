@@ -1,5 +1,5 @@
-// Attention of a few rows over one key/value head. Written once, with the vectors of vec.h, and
-// compiled for every instruction set.
+// Attention of a few rows over one key/value head. The code is written once, with the vectors of
+// vec.h, and compiled for every instruction set.
 //
 // The softmax is computed online, span after span of absolute positions in ascending order. A query
 // keeps the exact maximum of its scores so far, the sum of their exponentials (position p in lane p
@@ -122,8 +122,8 @@ class VectorAttention {
   static constexpr int kTogether = 8;
 
   // Turns the scores of some queries into weights, zero at positions that a query does not attend
-  // to, and rescales their sums to the new maxima. A step is done for all queries before the next
-  // step, because each step waits for the result of the one before.
+  // to, and rescales their sums to the new maxima. Each step is done for all queries before the
+  // next step, because a query's steps depend on one another.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kTogether];
     for (int i = 0; i < queries; ++i) {

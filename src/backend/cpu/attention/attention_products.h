@@ -1,8 +1,9 @@
 // The products of attention on vectors, over one span: scores of several queries and keys, and sums
 // of weighted values; and the layouts to which keys and values are widened for them.
 //
-// Written once over Numbers, which says what a 32-bit word holds: one float (FloatNumbers,
-// ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers, pair_numbers.h).
+// The code is written once for all classes Numbers, which define what a 32-bit word holds: one
+// float (FloatNumbers, ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers,
+// pair_numbers.h).
 //   kPer: elements of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
 //   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and

@@ -477,7 +477,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases
 
 // The division of units of 16 queries among four threads, unless a case says otherwise; `last`: as
 // in DivideUnits. Preparing keys and values takes as long as four queries. Comments of the cases:
-// queries of the longest thread, uncut -> cut.
+// queries of the busiest thread, uncut -> cut.
 std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int queries = 16) {
   const UnitDivision d = DivideUnits(units, queries, last, /*few_queries=*/4, /*threads=*/4);
   return {d.whole, d.pieces, d.pieces_each};

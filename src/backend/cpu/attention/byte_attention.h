@@ -72,8 +72,8 @@ class ByteAttention {
     int s = 0;
     for (; s + 2 <= pieces_; s += 2) WidenPieces<2>(keys, values, index, s);
     if (s < pieces_) WidenPieces<1>(keys, values, index, s);
-    // Only now: a load of values that were just written in smaller pieces waits until they are in
-    // the cache.
+    // Scales are widened only now: a load of values that were just written in smaller pieces stalls
+    // until they are in the cache.
     for (s = 0; s < pieces_; ++s) {
       WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
       WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
@@ -376,8 +376,8 @@ class ByteAttention {
   }
 
   // Turns the scores of n queries, which attend to the same part of a span, into weights, and
-  // rescales their sums to the new maxima. A step is done for all queries before the next step,
-  // because each step waits for the result of the one before.
+  // rescales their sums to the new maxima. Each step is done for all queries before the next step,
+  // because a query's steps depend on one another.
   //
   // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
   // span this is the smallest power of two that none of them exceeds. Where the power of a later
@@ -505,7 +505,7 @@ class ByteAttention {
   int queries_;
   AsksOf<true> asks_;
   // Whether Widen prefetches while it interleaves values; with more queries the later loops
-  // prefetch enough. The limit is higher where lines are prefetched into L1: those cores wait for
+  // prefetch enough. The limit is higher where lines are prefetched into L1: those cores stall on
   // the lines that eight queries leave to the hardware prefetcher.
   bool asks_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;

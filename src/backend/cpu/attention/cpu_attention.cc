@@ -42,7 +42,7 @@ void ChooseHead(const PagedRows& keys, const PagedRows& values, int64_t h, Atten
   u.column = grouped ? 0 : h * u.head_dim;
 }
 
-// How many provisional rows row r attends to, from the first one on without a gap.
+// The number of provisional rows that row r attends to before the first gap.
 int RunOf(const Visibility& visible, int r) {
   int run = visible.run[r];
   for (int i = visible.begin[r]; i < visible.begin[r + 1] && visible.chain[i] == run; ++i) ++run;
@@ -221,8 +221,8 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
   const int threads = pool_->active();
   if (maker.is_single()) {
     const UnitDivision division = maker.Divide(kernels_.few_queries, threads);
-    // About in the order in which threads get them (RunUnits); threads that are done take over
-    // others' units.
+    // Units are added about in the order in which threads get them (RunUnits). Threads that are
+    // done take over units of others.
     int64_t next_whole = 0, next_piece = 0;
     const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
     for (int t = 0; t < threads; ++t) {

@@ -331,7 +331,7 @@ class QueryLanes {
     float* const scores = scores_ + int64_t{group} * kSpan * kQueries;
     float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
     const F before = Load(tops_ + group * kLanes);
-    // Four independent maxima, because each waits for its last result.
+    // Four maxima, so that four chains of dependent operations overlap.
     F tops[4] = {before, before, before, before};
     for (int j = 0; j < positions * kQueries; j += 4 * kLanes) {
       FT_UNROLL(4)
@@ -446,8 +446,8 @@ class QueryLanes {
   }
 
   // Adds each row's own values from position at + first on. VectorAttention pads the last block
-  // with copies of the row's last value, of weight zero. Here one word of such copies is added at
-  // most, because more of them change nothing.
+  // with copies of the row's last value, of weight zero. Here at most one word of such copies is
+  // added, because more of them change nothing.
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;

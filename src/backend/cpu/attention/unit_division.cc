@@ -16,8 +16,9 @@ int64_t CostOf(const UnitLoad& unit, int pieces, int few_queries) {
   return (few_queries + DivideUp(int64_t{unit.queries}, int64_t{pieces})) * unit.positions;
 }
 
-// Cuts every unit into the fewest pieces that cost at most `most` each, as far as its queries
-// allow. The costliest pieces come first.
+// Cuts every unit into cost / `most` pieces, rounded up, but into no more than it has queries. Each
+// piece prepares keys and values again, so it may cost more than `most`. The costliest pieces come
+// first.
 std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queries, int64_t most) {
   std::vector<CostedPiece> all;
   for (size_t u = 0; u < units.size(); ++u) {
@@ -31,11 +32,11 @@ std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queri
   return all;
 }
 
-// Gives each piece to the thread with the least work, among those that may have more pieces.
-// Returns the work of the longest thread. `out`: the pieces, thread after thread.
+// Gives each piece to the thread with the least work among those whose share is not full. Returns
+// the work of the busiest thread. `out`: the pieces, grouped by thread.
 int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector<UnitPiece>& out) {
   struct Share {
-    int64_t cost = 0, next = 0, end = 0;  // places in `out`
+    int64_t cost = 0, next = 0, end = 0;  // next and end: indices into `out`
   };
   std::vector<Share> shares(static_cast<size_t>(threads));
   const auto count = std::ssize(pieces);

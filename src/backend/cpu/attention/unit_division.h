@@ -1,4 +1,4 @@
-// How the units of attention are divided among threads.
+// Division of the units of attention among threads.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ struct UnitDivision {
 
 // Divides `units` units of `queries` queries each, except that a unit left over counts as
 // `last_queries` queries. Every piece prepares keys and values again, which takes as long as
-// `few_queries` queries, so units are cut only where that shortens the longest thread by a tenth.
+// `few_queries` queries, so units are cut only where that reduces the work of the busiest thread by
+// a tenth.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
 
@@ -33,9 +34,10 @@ struct UnitPiece {
 };
 
 // Divides units of different loads, such as those of several sequences. `out` gets the pieces of
-// all units, thread after thread. As WorkShares does, each thread takes the same number of
+// all units, grouped by thread. As WorkShares does, each thread takes the same number of
 // consecutive pieces, to within one; they are ordered so that threads have about equal work. Large
-// units are cut where that shortens the longest thread by a tenth.
+// units are cut where that reduces the work of the busiest thread by a tenth. `few_queries`: as in
+// DivideUnits.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);
 

@@ -44,8 +44,8 @@ FT_INLINE void MultiplyBf16() {
   MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
-// Configures the tile registers for `rows` rows of `groups` groups of four bytes; BF16 has sixteen
-// groups.
+// Configures the tile registers for `rows` rows of `groups` words of four bytes; BF16 has sixteen
+// words.
 inline void ConfigureTiles(int rows, int groups) {
   TileConfig config;
   for (int i = 0; i < 4; ++i) {

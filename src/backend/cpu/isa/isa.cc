@@ -71,7 +71,7 @@ struct InstructionSet {
   bool (*is_slower)() = nullptr;  // whether this processor is faster with the set before it
 };
 
-// The slowest first.
+// Ordered from the slowest to the fastest.
 constexpr InstructionSet kSets[] = {
     {CpuIsa::kPortable, "portable", &Always, &PortableKernels},
     {CpuIsa::kAvx2, "avx2", FT_ON_X86(HasAvx2), FT_ON_X86(Avx2Kernels)},

@@ -1,4 +1,4 @@
-// Which kernels this machine can run.
+// The kernels that this machine can run.
 #pragma once
 
 #include "backend/cpu/cpu_options.h"
@@ -6,8 +6,8 @@
 
 namespace foretoken {
 
-// The kernels of `isa`; kAuto: the fastest of this machine. Errors: an instruction set this machine
-// lacks.
+// The kernels of `isa`; kAuto: the fastest that this machine has. Errors: this machine lacks the
+// instruction set.
 Result<const Kernels*> KernelsFor(CpuIsa isa);
 
 // The configuration of `kernels` that is fastest on this processor.

@@ -1,4 +1,4 @@
-// Which configurations a set of kernels can run.
+// The configurations that a set of kernels supports.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace foretoken {
 
-// Whether `kernels` can run `config`. Errors: a field whose value `kernels` do not support; chunk
-// sizes with which no tile fits some number of rows up to kMaxTileRows.
+// Checks that `kernels` support `config`. Errors: a field whose value `kernels` do not support;
+// chunk sizes with which no tile fits some number of rows up to kMaxTileRows.
 Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 
 // Every configuration that CheckConfig accepts.

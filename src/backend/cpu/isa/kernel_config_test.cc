@@ -1,4 +1,4 @@
-// Tests of kernel configurations: a set of kernels runs every configuration that it supports, and a
+// Tests of kernel configurations: a set has kernels for every configuration that it supports, and a
 // backend cannot be created with any other.
 #include "backend/cpu/isa/kernel_config.h"
 
@@ -50,7 +50,7 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
   }
 }
 
-// Changes one field at a time: to values that no set can run, then to values that this set lacks.
+// Changes one field at a time: to values that no set supports, then to values that this set lacks.
 TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;

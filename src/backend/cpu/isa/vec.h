@@ -63,8 +63,8 @@ FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
 // Prefetches the line at p for writing; p need not be valid.
 FT_INLINE void PrefetchForWriting(const void* p) {
 #if defined(__x86_64__)
-  // In assembly: compilers emit the instruction only with special options. On a CPU that lacks it,
-  // it does nothing.
+  // Written in assembly, because compilers emit the instruction only with special options. On a CPU
+  // that lacks it, it does nothing.
   const auto& line = *static_cast<const char*>(p);
   asm volatile("prefetchw %0" ::"m"(line));
 #else
@@ -333,7 +333,7 @@ FT_INLINE int32_t Sum(I a) {
 // bytes at p.
 #if defined(__AVX512VNNI__)
 FT_INLINE I Dot4(I acc, I codes, const std::byte* p) {
-  // In assembly: GCC 12 would load the four bytes with a separate instruction.
+  // Written in assembly, because GCC 12 would load the four bytes with a separate instruction.
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
   asm("vpdpbusd %2%{1to16%}, %1, %0" : "+v"(acc.v[0]) : "v"(codes.v[0]), "m"(four));
   return acc;
@@ -395,8 +395,8 @@ inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;
 #endif
-// Dot4 with both operands signed. REQUIRES: no byte at p is -128. In assembly, here and below: GCC
-// 12 would precompute what it can, and spill it.
+// Dot4 with both operands signed. REQUIRES: no byte at p is -128. Like AddPairProducts, it is
+// written in assembly, because GCC 12 would precompute what it can, and spill it.
 FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
@@ -420,9 +420,10 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   return acc;
 }
 
-// The number of groups of codes below 2^bits whose products fit in 16 bits when summed by twos. The
-// sums are widened only afterwards, which takes half the instructions of a Dot4 for each group. 0
-// where this does not apply, for example where Dot4 is one instruction.
+// The number of code vectors (number_format.h), with codes below 2^bits, whose products fit in 16
+// bits when summed by twos. The sums are widened only afterwards, which takes half the instructions
+// of a Dot4 for each vector. 0 where this does not apply, for example where Dot4 is one
+// instruction.
 constexpr int PairGroups(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }
@@ -520,8 +521,8 @@ FT_INLINE void StoreHalf(F x, void* p) {
 #endif
 }
 #endif
-// Intrinsics here and below, because GCC 12 widens and narrows whole vectors of bytes piece by
-// piece.
+// The functions from here on use intrinsics, because GCC 12 widens and narrows whole vectors of
+// bytes piece by piece.
 FT_INLINE I LoadU8(const void* p) {
   I r;
 #if defined(__AVX512F__)

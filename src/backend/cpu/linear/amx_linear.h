@@ -31,7 +31,7 @@ FT_INLINE void StoreTiles(int32_t* dots) {
   });
 }
 
-// A block of P panels, or a half of it, with codes as AMX takes them.
+// A block of P panels, or a half of it, with codes as AMX reads them.
 template <Format kFormat, int P>
 struct TileWeights {
   const std::byte* codes[P];

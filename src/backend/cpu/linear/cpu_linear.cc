@@ -88,8 +88,8 @@ class Product {
   }
 
   // Calls work(tile, from, to) for every tile and all panels of [begin, end), `together` at a time.
-  // As many tiles as stay in a core's own cache (kResidentTileBytes) go through all panels before
-  // the next tiles do.
+  // As many tiles as stay in a core's own cache (kResidentTileBytes) are multiplied with all panels
+  // before the next tiles are.
   template <typename Work>
   void EachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
     const size_t count = tiles_.tiles().size();
@@ -136,9 +136,9 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
   });
 }
 
-// The products with gate and up, SiLU, and the rounding of the result into the tiles that `down`
-// multiplies with, one strip of columns at a time. The floats in between never leave a core's own
-// cache.
+// The products with gate and up, SiLU, and the rounding of the result into the tiles that `down` is
+// multiplied with. All three are done for one strip of columns before the next, so that the floats
+// in between never leave a core's own cache.
 class GatedProduct {
  public:
   // REQUIRES: called on thread 0.
@@ -184,9 +184,9 @@ class GatedProduct {
   // Floats of gate, and of up, that a thread holds at a time.
   static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
   static_assert(kShareUnit * kPanel % kBlock == 0);  // a strip begins where a block does
-  // Target of the bytes of gate in a strip times the rows of a tile. Each switch between gate and
-  // up begins a new stream, which costs time where rows are few; where they are many, arithmetic
-  // hides it.
+  // Target for the bytes of gate in a strip, multiplied by the rows of a tile. Each switch between
+  // gate and up begins a new stream, which costs time where rows are few; where they are many,
+  // arithmetic hides it.
   static constexpr int64_t kStripBytes = 1 << 20;
 
   // Panels of a strip. A thread's share has at least two strips, so that other threads can take the

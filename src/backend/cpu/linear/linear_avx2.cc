@@ -1,4 +1,4 @@
-// A separate file, because it takes long to compile.
+// Compiles the AVX2 products. They have their own file because they take a long time to compile.
 #define FT_ISA avx2
 #include "backend/cpu/linear/linear_table.h"
 

@@ -1,5 +1,5 @@
 // The product of a block of weights and a chunk of activation rows, for every quantised format.
-// Written once, with the vectors of vec.h, and compiled for every instruction set.
+// The code is written once, with the vectors of vec.h, and compiled for every instruction set.
 //
 // An output is summed block after block: acc = fma(integer dot product * activation unit, d, acc),
 // where d is the block's weight scale; then the term of the block's minimum is added. Integer dot
@@ -13,11 +13,12 @@
 
 namespace foretoken::FT_ISA {
 
-// Most rows of a chunk. Each row has two sums: over the current block and over earlier blocks. With
-// twelve rows (four where there are 16 vector registers), all sums stay in registers. With sixteen
-// rows, two of the sums are spilled, but products wait less often for the results of earlier ones.
+// Maximum number of rows of a chunk. Each row has two sums: over the current block and over earlier
+// blocks. With twelve rows (four where there are 16 vector registers), all sums stay in registers.
+// With sixteen rows, two of the sums are spilled, but fewer products stall on the results of
+// earlier ones.
 inline constexpr int kMostChunkRows = kNative == 16 ? 16 : 4;
-// The number of partial sums for a row and a block. Several of them let the latencies of dependent
+// The number of partial sums for each row and block. Several of them let the latencies of dependent
 // additions overlap. The order of integer additions does not change their sum.
 constexpr int Chains(int chunk_rows) {
   return chunk_rows <= 2 ? 4 : chunk_rows <= 4 && kNative == 16 ? 2 : 1;
@@ -96,9 +97,9 @@ struct BlockAt {
 };
 
 // Computes the integer dot products of a block, or of a half of it, with the rows of a chunk.
-// group(i) returns the codes of group i. kTurns: whether each block's additions depend on those of
-// the block before (kTakeTurns in linear_kernels.h explains why). If so, all[r] is the sum over all
-// blocks so far of row r. It may overflow: only its increase by the current block is used.
+// group(i) returns code vector i. kTurns: whether each block's additions depend on those of the
+// block before (kTakeTurns in linear_kernels.h explains why). If so, all[r] is row r's sum over all
+// blocks so far. It may overflow: only its increase by the current block is used.
 template <Format kFormat, int R, bool kTurns, typename Group>
 FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
                     I dots[R]) {

@@ -1,4 +1,4 @@
-// Products of quantised weights and activation tiles: how panels are traversed, by the number of
+// Products of quantised weights and activation tiles: how panels are traversed for each number of
 // rows.
 #pragma once
 
@@ -7,11 +7,10 @@
 namespace foretoken::FT_ISA {
 
 // Prefetch distance in bytes where several panels are read as parallel streams. It exceeds what a
-// core reads during one memory access, so that the first pages of the next panels are in flight
-// while short panels end.
+// core reads within the latency of memory, so that the beginnings of the next panels are being
+// fetched while the last blocks of short panels are multiplied.
 inline constexpr int64_t kAhead = 10240;
-// Prefetch distance in bytes of a single stream, and where a group of blocks is read once for each
-// chunk. It exceeds the largest group.
+// Prefetch distance in bytes for a single stream and in LinearGroups. It exceeds the largest group.
 inline constexpr int64_t kStreamAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 
@@ -25,9 +24,9 @@ FT_INLINE const std::byte* NextPanel(const LinearCall& c, int64_t panel) {
   return c.panels + (panel + 1) * c.layout.panel_bytes;
 }
 
-// Prefetches a block's worth of each of P panel streams, in parts that are spread over the
-// arithmetic of a step. Issued all at once, the prefetches would fill the core's queue of
-// outstanding reads, and the arithmetic after them would wait.
+// Prefetches one block of each of P panel streams, in parts that are spread over the arithmetic of
+// the current block. Issued all at once, the prefetches would fill the core's queue of outstanding
+// reads, and the arithmetic after them would wait.
 template <Format kFormat, int P>
 struct ReadAhead {
   static constexpr int kLines = kBlockLines<kFormat>;
@@ -47,10 +46,11 @@ struct ReadAhead {
 // blocks; `sub`: their index in their group; `ahead`: the prefetches to issue during the
 // arithmetic.
 //
-// The P panels are parallel streams: reading one stream after the other is a quarter slower.
-// Without software prefetching sixteen rows take twice as long, because the hardware prefetcher
-// stops at the end of a 4 KiB page and the arithmetic on a page is short. kInOrder (a single
-// stream only): cache lines are read in address order, whatever the order in `add`.
+// The P panels are parallel streams. On Intel's cores, reading one stream after the other is a
+// quarter slower; AMD's cores read a single stream faster (FillProducts). Without software
+// prefetching, products with sixteen rows take twice as long, because the hardware prefetcher stops
+// at the end of a 4 KiB page and the arithmetic on a page is short. kInOrder (a single stream
+// only): cache lines are read in address order, whatever the order in `add`.
 template <Format kFormat, int P, bool kInOrder = false, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
@@ -84,17 +84,18 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
 
 // Whether a block's products depend on those of the block before. Without the dependency, a core
 // that is much faster than its memory executes ahead in bursts, and its demand loads overtake the
-// hardware prefetcher, which keeps more reads in flight. (Zen 4; K formats are slow enough without
-// it.)
+// hardware prefetcher, which keeps more reads in flight. Measured on Zen 4: Q8_0 and Q4_0 become
+// faster, and K formats slower while their weights are cached.
 template <Format kFormat, int R, int P>
 inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
                                    (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
 
-// Whether a block of eight rows is followed by no-ops. A core that multiplies much faster than
-// memory delivers issues demand loads of lines whose prefetch is still in flight, as far ahead as
-// its out-of-order window reaches. Those loads occupy the buffers that further prefetches need, so
-// prefetching stays late. The no-ops fill the window instead. (Intel's cores; with codes of fewer
-// bits, and with fewer or more rows, the window does not reach far enough to matter.)
+// Whether each block is followed by no-ops, in tiles of eight rows. A core that multiplies much
+// faster than memory delivers issues demand loads of lines whose prefetch is still in flight, as
+// far ahead as its out-of-order window reaches. Those loads occupy the buffers that further
+// prefetches need, so prefetching never catches up. The no-ops take the place of those loads in the
+// window. Measured on Intel's cores; with codes of fewer bits, or with fewer or more rows, the
+// window does not reach far enough to matter.
 template <Format kFormat, int R>
 inline constexpr bool kPauses = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
 FT_INLINE void Pause() {
@@ -103,7 +104,8 @@ FT_INLINE void Pause() {
 #endif
 }
 
-// Multiplies P panels with a tile of one chunk, for few rows: all sums stay in registers.
+// Multiplies P panels with a tile of one chunk. The panels are traversed once, with the sums in
+// local variables: in registers, as far as these suffice (kMostChunkRows).
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
@@ -111,12 +113,12 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
-  // Whether the stream is left to the hardware prefetcher. It follows a single stream within a
-  // page, but cannot know where the next stream begins; that is prefetched here.
+  // Whether the stream is left to the hardware prefetcher. It follows a single stream within a page
+  // but does not find the next stream, whose beginning is prefetched here.
   constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
   // The hardware prefetcher loses a stream whose lines are not read in order, and products read a
-  // block's scales only after the codes of the blocks before. (Not for Q6_K, which is slower with
-  // lines touched in order, as measured.)
+  // block's scales only after the codes of the blocks before. Lines are therefore touched in order
+  // first, except in Q6_K, where that was measured to be slower.
   constexpr bool kInOrder = kFollowed && kTraitsOf<kFormat>.halves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P, kInOrder>(
@@ -143,10 +145,12 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
 }
 
 // Whether unpacking a group's codes once for all chunks can be faster than unpacking them in each
-// product, and from how many chunks on, as measured (kMaxTileRows: never). With 16 lanes a
-// register, AMD's cores unpack in parallel with products, Intel's in competition with them.
+// product.
 template <Format kFormat>
 inline constexpr bool kOpens = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
+// The number of chunks from which it is faster, as measured; kMaxTileRows: never. With 512-bit
+// vectors, AMD's cores unpack in parallel with products; on Intel's, unpacking competes with
+// products for the two 512-bit instructions that a core issues per cycle.
 template <Format kFormat>
 constexpr int WorthOpening(int streams) {
   if (!kOpens<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
@@ -194,8 +198,8 @@ struct OpenBlockAt {
   FT_INLINE F Minimum(int sub) const { return group->minima[sub]; }
 };
 
-// The blocks of a group of one panel, and the memory to prefetch while they are multiplied. At: as
-// in AddBlock.
+// The blocks of a group of one panel, and the memory to prefetch while they are multiplied. At:
+// BlockAt, or OpenBlockAt if the group has been unpacked.
 template <Format kFormat, typename At>
 struct GroupAt {
   At first;
@@ -203,8 +207,8 @@ struct GroupAt {
   const std::byte* ahead;
   int64_t block_bytes;
 
-  // Adds the products of the blocks to the sums of chunk `chunk`. The sums stay in registers
-  // throughout, because storing one takes as long as two products.
+  // Adds the products of the blocks to the sums of chunk `chunk`. The sums are kept in local
+  // variables throughout, because storing one takes as long as two products.
   template <int R>
   FT_INLINE void AddTo(const std::byte* tile, int chunk, int chunks, F sums[R]) const {
     const int from = kBlockLines<kFormat> * chunk / chunks;
@@ -228,8 +232,8 @@ struct GroupAt {
 };
 
 // Multiplies P panels with a tile of several chunks. While a group of blocks is in the L1 cache, it
-// is multiplied with one chunk after the other. The P panels share the part of the tile that
-// belongs to the group while it is cached.
+// is multiplied with one chunk after the other. The group's part of the tile is used for all P
+// panels while it is in the cache.
 template <Format kFormat, int R, int P>
 void LinearGroups(const LinearCall& c, int64_t panel) {
   const int64_t panel_bytes = c.layout.panel_bytes;
@@ -269,8 +273,9 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
   }
 }
 
-// Multiplies one panel with a tile of several chunks without unpacking groups ahead. Each chunk
-// traverses the whole panel with its sums in registers, and prefetches its share of the next panel.
+// Multiplies one panel with a tile of several chunks; groups are not unpacked first. Each chunk
+// traverses the whole panel with its sums in local variables, as in LinearPanels, and prefetches
+// its share of the next panel.
 template <Format kFormat, int R>
 void LinearChunks(const LinearCall& c, int64_t panel) {
   constexpr int kLines = kBlockLines<kFormat>;
@@ -310,8 +315,9 @@ void LinearBlocks(const LinearCall& c) {
   }
   if constexpr (MostChunks(R) > 1) {
     const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);
-    // A hardware prefetcher that follows one stream would lose it between two panels. One that
-    // follows several reads the streams of two panels faster, which matters while chunks are few.
+    // A hardware prefetcher that follows one stream would lose it when reads alternate between two
+    // panels. One that follows several streams reads two panels faster; with 512-bit vectors, only
+    // in tiles of fewer than 32 rows.
     if (!opened && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }

@@ -1,4 +1,5 @@
-// A separate file, because it takes long to compile.
+// Compiles the portable products. They have their own file because they take a long time to
+// compile.
 #define FT_ISA portable
 #include "backend/cpu/linear/linear_table.h"
 

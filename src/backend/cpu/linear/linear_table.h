@@ -85,8 +85,8 @@ FT_INLINE int64_t PaceOf(const LinearCall& c) {
 // A chunk's share of `bytes`, in whole cache lines.
 FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
 
-// Adds the products of `steps` steps of a panel to the sums of a chunk. Every `pace` steps, it
-// prefetches one more line, from `next` on; none where the pace is 0.
+// Adds the products of `steps` steps of a panel to the sums of a chunk. Prefetches one line every
+// `pace` steps, from `next` on; none if `pace` is 0.
 template <Format kFormat, int R>
 void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
              int64_t pace, F sums[R]) {
@@ -175,8 +175,8 @@ void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
   const int64_t steps = StepsOf<kFormat>(c);
   const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
   const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
-  // Up to four rows rely on the hardware prefetcher. It is too late for more rows, which prefetch
-  // the next slab themselves.
+  // With up to four rows, the hardware prefetcher keeps up. With more, the next slab is prefetched
+  // here.
   const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : PaceOf<kFormat>(c);
   F sums[kMostTogether][MostChunks(R)][R];
   for (int64_t p = begin; p < end; ++p) {
@@ -250,14 +250,15 @@ FT_INLINE void FillBf16(Kernels& k) {
   FillFloatSizes<Format::kBF16>(k, ChunkIndices{});
 }
 
-// Fills in all products and the configurations that they can run.
+// Fills in all products, the limits of their configurations, and the fastest configurations.
 FT_INLINE void FillProducts(Kernels& k) {
   k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether, .two_units = false};
-  // AMD's cores prefetch a single stream in hardware and read four parallel streams a third slower;
-  // Intel's read four a quarter faster. A 512-bit store takes two cycles on AMD's cores, so their
-  // chunks are small enough that sums stay in registers. Attention on AMD's cores takes a quarter
-  // longer where lines are prefetched no nearer than L2. In tiles of several chunks, chunks of
-  // fewer than eight rows are slower.
+  // Reading four parallel streams is a third slower than reading one stream on AMD's cores, whose
+  // hardware prefetcher follows a single stream, and a quarter faster on Intel's. A 512-bit store
+  // takes two cycles on AMD's cores, so chunks are kept small enough there for sums to stay in
+  // registers. Attention over Q8_0 caches takes a quarter longer on AMD's cores if lines are
+  // prefetched only into L2. With 512-bit vectors, chunks of fewer than eight rows are slower in
+  // tiles of several chunks.
   k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
               .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
               .streams = 1,

@@ -1,6 +1,6 @@
 // Chooses the unit that multiplies quantised weights where a set of kernels has two: the vector
 // unit, faster for few rows, or the matrix unit (AMX), faster for many. Both give the same bits, so
-// the first calls of each shape of product can be timed on both.
+// the first products of each shape are timed on both.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace foretoken {
 
-// What the duration of a call of products depends on.
+// The properties of a group of products that determine how long it takes.
 struct ProductShape {
   uint32_t formats = 0;  // of its weights: bit i for Format i
   int64_t inputs = 0;
   int64_t outputs = 0;  // of all its weights
   int rows = 0;         // of its tile, padding included
-  bool gated = false;   // gate and up of a feed-forward block, which end with SiLU
+  bool gated = false;   // gate and up of a feed-forward block, fused with SiLU
 
   bool operator==(const ProductShape&) const = default;
 };
@@ -30,20 +30,20 @@ class UnitChooser {
   static constexpr int kMostVectorRows = 48;
   // Before anything is measured, tiles with fewer rows use the vector unit.
   static constexpr int kPriorMatrixRows = 24;
-  // Calls of a shape that are measured with each unit.
+  // The number of groups of each shape that are measured with each unit.
   static constexpr int kTrials = 3;
 
   explicit UnitChooser(Clock clock = &SteadySeconds) : clock_(clock) {}
 
   class Call;
-  // Begins a call of products, which ends when the result is destroyed.
+  // Chooses the unit for a group of products. The group ends when the returned Call is destroyed.
   Call Begin(const ProductShape& shape);
 
  private:
-  // The measurements of a shape. During the trials a call takes the unit with fewer of them; after
-  // the last trial, the unit whose shortest call was shorter. Ties go to the prior.
+  // The measurements of a shape. During the trials, a group is computed by the unit that has had
+  // fewer of them; afterwards, by the unit whose shortest trial was shorter. Ties go to the prior.
   struct Measured {
-    ProductUnit unit = ProductUnit::kVector;  // the next call's
+    ProductUnit unit = ProductUnit::kVector;  // of the next group
     double shortest[2] = {};                  // seconds, by unit: the vector unit's first
     int trials[2] = {};
 
@@ -61,11 +61,11 @@ class UnitChooser {
   std::unordered_map<ProductShape, Measured, Hash> shapes_;
 };
 
-// A call of products and the unit that computes it. Measured calls are timed from construction to
-// destruction.
+// A group of products in progress, and the unit that computes it. Measured groups are timed from
+// construction to destruction.
 class UnitChooser::Call {
  public:
-  // A call that is not measured.
+  // A group that is not measured.
   explicit Call(ProductUnit unit) : unit_(unit) {}
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

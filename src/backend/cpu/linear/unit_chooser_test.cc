@@ -16,7 +16,7 @@ ProductShape ShapeOf(int rows) {
   return {.formats = 1, .inputs = 576, .outputs = 1536, .rows = rows};
 }
 
-// A call that takes `vector` or `matrix` seconds; returns the unit that it took.
+// Runs a group of products that lasts `vector` or `matrix` seconds, by unit; returns the unit.
 ProductUnit Take(UnitChooser& chooser, const ProductShape& shape, double vector, double matrix) {
   const UnitChooser::Call call = chooser.Begin(shape);
   now += call.unit() == ProductUnit::kVector ? vector : matrix;
@@ -52,7 +52,7 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
   }
 }
 
-// The shortest call of each unit counts, so one slow call changes nothing.
+// The shortest trial of each unit counts, so one slow trial changes nothing.
 TEST(UnitChooser, ADisturbedCallDoesNotDecide) {
   UnitChooser chooser(&Now);
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {

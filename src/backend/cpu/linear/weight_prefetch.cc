@@ -4,8 +4,9 @@ namespace foretoken {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
-constexpr int64_t kPiece = 8 * kCacheLine;     // prefetched by a step
-constexpr int64_t kMost = int64_t{256} << 10;  // prefetched in all: a part of a core's own cache
+constexpr int64_t kPiece = 8 * kCacheLine;  // bytes that a Step prefetches
+// Maximum number of bytes prefetched for one product: a part of a core's own cache.
+constexpr int64_t kMost = int64_t{256} << 10;
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Prefetching of weights by waiting threads. Each thread prefetches the weights that it will read
-// first in the next product, which is taken to be the one that followed the current product last
-// time. Without this, memory would be idle whenever a thread is ahead of the others, and while
+// first in the next product, which is assumed to be the one that followed the current product last
+// time. Otherwise, memory bandwidth would go unused while a thread waits for the others and while
 // norms and similar ops run on one thread.
 #pragma once
 
@@ -25,8 +25,9 @@ class WeightPrefetch : public IdleWork {
  public:
   explicit WeightPrefetch(int threads);
 
-  // Announces a product that is about to be given to threads [0, first.size()); thread t begins
-  // with first[t]. Thread-safety: one caller, while any number of threads are in Step.
+  // Announces a product that threads [0, first.size()) are about to compute; thread t begins with
+  // first[t]. REQUIRES: `first` is not empty. Thread-safety: one caller, while any number of
+  // threads are in Step.
   void Announce(const std::vector<Stretch>& first);
   void Step(int thread) override;
 
@@ -36,7 +37,7 @@ class WeightPrefetch : public IdleWork {
   struct Target {
     std::atomic<const std::byte*> begin{nullptr};
     std::atomic<int64_t> panel_bytes{0};
-    std::atomic<int> panels{0};  // 0: nothing
+    std::atomic<int> panels{0};  // 0: nothing to prefetch
   };
   struct Plan {
     std::atomic<uint64_t> number{0};
@@ -47,10 +48,11 @@ class WeightPrefetch : public IdleWork {
     int64_t piece = 0;
   };
 
-  // The stretches of the product that followed, by the first address of a product.
+  // For each product, by the address of its first weight: the stretches of the product that came
+  // next.
   std::unordered_map<const std::byte*, std::vector<Stretch>> following_;
-  const std::byte* last_ = nullptr;
-  Plan plans_[2];  // used alternately: threads may still read the previous one
+  const std::byte* last_ = nullptr;  // key of the product announced last
+  Plan plans_[2];                    // used alternately: threads may still read the previous one
   uint64_t number_ = 0;
   std::atomic<const Plan*> plan_{nullptr};
   std::vector<Progress> progress_;  // [threads]

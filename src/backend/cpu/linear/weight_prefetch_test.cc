@@ -1,4 +1,4 @@
-// Prefetching by waiting threads while the caller goes on.
+// Tests of prefetching by waiting threads while products are announced.
 #include "backend/cpu/linear/weight_prefetch.h"
 
 #include <gtest/gtest.h>

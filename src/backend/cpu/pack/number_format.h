@@ -1,7 +1,8 @@
-// The number formats of weights, one line each in kFormatTraits, from which panels, products and
-// tests take what differs between formats. Two more things belong to a format: how its blocks are
-// read from a model file (ReadCodes, panel_format.cc) and what its packed codes and scales mean to
-// products (Codes, weight_codes.h; for unquantised formats Step, linear_table.h).
+// The number formats of weights. kFormatTraits has an entry for each, with the constants in which
+// they differ. Two more things belong to a format: how its blocks are packed and unpacked
+// (ReadCodes, PutScales and AffineOf in panel_format.cc; for unquantised formats PackPlain and
+// PlainOffset), and how products decode them (Codes in weight_codes.h; for unquantised formats Step
+// in linear_table.h).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 namespace foretoken {
 
 // Weights are packed into panels of 16 outputs, so that a vector lane is an output: no sum crosses
-// lanes, and each output is summed over its inputs in ascending order, whatever other outputs are
-// computed.
+// lanes, and each output is summed over its inputs in a fixed order (ascending, except within an
+// instruction for BF16), whatever other outputs are computed.
 inline constexpr int kPanel = 16;
 inline constexpr int kBlock = 32;   // inputs that share an activation scale
 inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
@@ -41,9 +42,10 @@ struct FormatTraits {
   DType type;                // in model files
   int bits;                  // of a code; of a value where unquantised
   int zero = 0;              // value = d (code - zero), d being the scale
-  bool has_minimum = false;  // value = d code + m instead, m being the minimum
+  bool has_minimum = false;  // value = d code + m instead (in K formats d code - m), m the minimum
   int halves = 1;            // of a block, with a scale each
-  bool super = false;  // a K format: a group shares d and m, multiplied by a byte for each half
+  // A K format: a group shares d and m. A byte for each half scales d; one for each block scales m.
+  bool super = false;
 
   FT_INLINE constexpr bool quantised() const { return bits <= 8; }
 
@@ -84,7 +86,7 @@ FT_INLINE constexpr const FormatTraits& TraitsOf(Format format) {
 template <Format kFormat>
 inline constexpr FormatTraits kTraitsOf = TraitsOf(kFormat);
 
-// Every value of Format has its line, at its index; quantised ones come first.
+// Every value of Format has its entry, at its index; quantised ones come first.
 consteval bool FormatTraitsAreComplete() {
   for (int f = 0; f < kFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];
@@ -98,18 +100,22 @@ static_assert(FormatTraitsAreComplete());
 // A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
 // (fewer in the last). A group begins with its scales, padded to a multiple of 64 bytes, followed
 // by the codes and high bits of each block.
-//   codes: per block 8 groups of 64 bytes; byte 4 * lane + j of group g is the code of input
-//          4 g + j of that lane's output. 8-bit formats store the groups; others store the low four
-//          bits of groups g and g + 4 as the halves of one 64-byte vector. Codes are unsigned:
-//          value = d (code - zero) or d code + m or d code - m.
-//   high:  the fifth bits of a block as one vector (bit g of a byte belongs to group g), or the top
-//          two bits as two vectors (bits 2 (g % 4) of vector g / 4).
-//   scale: per block 16 half-precision d, then 16 m where the format has them; K formats have them
-//          per group, followed by 16 sub-scales (and 16 sub-minima) of a byte per sub-block.
+//   codes: per block 8 code vectors of 64 bytes; byte 4 * lane + j of code vector g is the code of
+//          input 4 g + j of that lane's output. 8-bit formats store the code vectors; others store
+//          the low four bits of code vectors g and g + 4 as the low and high nibbles of one 64-byte
+//          vector. Codes are unsigned: value = d (code - zero) or d code + m or d code - m.
+//   high:  the fifth bits of a block as one vector (bit g of a byte belongs to code vector g), or
+//          the top two bits as two vectors (those of code vector g are in vector g / 4, from bit
+//          2 (g % 4) of a byte on).
+//   scale: per block 16 half-precision d, then 16 m where the format has minima. In K formats, d
+//          and m are per group and are followed for each block (in Q6_K, for each half) by 16
+//          one-byte sub-scales and, where the format has minima, 16 one-byte sub-minima.
 // Unquantised panels are [cols][16] values, BF16 [cols / 2][16][2]. For cores that read a single
 // stream fastest, four panels are interleaved in one stream, one slab of each after the other, so
 // that a part of the activations stays in the L1 cache for all four.
-inline constexpr int kMostTogether = 4;  // panels that are interleaved
+
+// Maximum number of panels that are interleaved, or read as parallel streams.
+inline constexpr int kMostTogether = 4;
 
 struct PanelLayout {
   int64_t code_bytes = 0;   // of a block

@@ -125,7 +125,8 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
   return codes;
 }
 
-// The codes of a block, or of sub-block `sub` of a K format's block.
+// The codes of a block of the file or, in K formats, of sub-block `sub` of it: a block of the
+// panel.
 FT_INLINE BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
   switch (f) {
     case Format::kQ8_0:

@@ -6,10 +6,9 @@
 
 namespace foretoken::FT_ISA {
 
-// How a format is decoded; FormatTraits holds its constants. Group: the codes of group g of a
-// block. Scale and Minimum: a block's scale and its (added) minimum, given the scales of its group
-// of blocks and its index `sub` in the group. D: in K formats, a factor that the blocks of a group
-// share.
+// How a format is decoded; FormatTraits holds its constants. Group: code vector g of a block. Scale
+// and Minimum: a block's scale and its (added) minimum, given the scales of its group of blocks and
+// its index `sub` in the group. D: in K formats, a factor that the blocks of a group share.
 struct FormatBase {
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {

@@ -1,6 +1,6 @@
 // Kernels over rows of activations or logits: norms, rotations, activation functions, ArgMax and
-// top-k, and the conversion of rows to tiles (the operands of products) and to cache values.
-// Written once, with the vectors of vec.h, and compiled for every instruction set.
+// top-k, and the conversion of rows to tiles (the operands of products) and to cache values. The
+// code is written once, with the vectors of vec.h, and compiled for every instruction set.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
