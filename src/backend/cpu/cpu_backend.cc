@@ -80,8 +80,9 @@ void CpuBackend::Download(Tensor src, float* host) {
 
 Result<Backend::LoadedWeight> CpuBackend::LoadWeight(DType type, int64_t rows, int64_t cols,
                                                      const std::byte* data) {
-  FT_ASSIGN_OR_RETURN(std::unique_ptr<PackedWeight> packed,
-                      PackedWeight::Pack(type, rows, cols, data, config_.turns, *pool_, arena_));
+  FT_ASSIGN_OR_RETURN(
+      std::unique_ptr<PackedWeight> packed,
+      PackedWeight::Pack(type, rows, cols, data, config_.interleaved_panels, *pool_, arena_));
   const bool finite = packed->is_finite();
   return LoadedWeight{std::move(packed), /*keeps_source=*/false, finite};
 }

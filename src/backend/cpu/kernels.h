@@ -161,19 +161,19 @@ enum class ProductUnit : int { kFastest, kVector, kMatrix };
 // Tuning parameters of kernels. They affect only speed and change no bit of a result. CheckConfig
 // (kernel_config.h) says whether a set of kernels supports them.
 struct KernelConfig {
-  int most_chunk_rows;   // largest chunk of any tile: one of kChunkRows
-  int least_chunk_rows;  // smallest chunk of tiles with several chunks: one of kChunkRows
-  int streams;           // quantised panels read in parallel: one, or kMostTogether
-  int turns;             // unquantised panels that are interleaved: one, or kMostTogether
-  bool prefetches_near;  // attention prefetches Q8_0 caches into the L1 cache instead of L2
+  int most_chunk_rows;     // largest chunk of any tile: one of kChunkRows
+  int least_chunk_rows;    // smallest chunk of tiles with several chunks: one of kChunkRows
+  int streams;             // quantised panels read in parallel: one, or kMostTogether
+  int interleaved_panels;  // unquantised panels that are interleaved: one, or kMostTogether
+  bool prefetches_near;    // attention prefetches Q8_0 caches into the L1 cache instead of L2
   ProductUnit unit = ProductUnit::kFastest;  // kFastest: measured for each shape
 };
 
 // The configurations that a set of kernels supports.
 struct KernelLimits {
-  int most_chunk_rows;  // largest chunk for which `linear` is filled in
-  int most_turns;       // maximum number of panels that may be interleaved
-  bool two_units;       // vector_linear is filled in
+  int most_chunk_rows;          // largest chunk for which `linear` is filled in
+  int most_interleaved_panels;  // maximum number of panels that may be interleaved
+  bool two_units;               // vector_linear is filled in
 };
 
 struct Kernels {

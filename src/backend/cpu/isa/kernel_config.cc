@@ -36,8 +36,9 @@ std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
     return "the smallest of several chunks has 4, 8, 12 or 16 rows, and no more than the largest";
   }
   if (!IsOneOrMost(config.streams, kMostTogether)) return "streams are 1 or 4";
-  if (!IsOneOrMost(config.turns, limits.most_turns)) {
-    return limits.most_turns == 1 ? "panels do not take turns" : "turns are 1 or 4";
+  if (!IsOneOrMost(config.interleaved_panels, limits.most_interleaved_panels)) {
+    return limits.most_interleaved_panels == 1 ? "panels are not interleaved"
+                                               : "interleaved panels are 1 or 4";
   }
   if (config.unit != ProductUnit::kFastest && !limits.two_units) {
     return "there is no matrix unit to choose or to leave aside";
@@ -62,11 +63,11 @@ std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels) {
   for (const int most : kChunkRows) {
     for (const int least : kChunkRows) {
       for (const int streams : {1, kMostTogether}) {
-        for (const int turns : {1, kMostTogether}) {
+        for (const int interleaved_panels : {1, kMostTogether}) {
           for (const bool near : {false, true}) {
             for (const ProductUnit unit :
                  {ProductUnit::kFastest, ProductUnit::kVector, ProductUnit::kMatrix}) {
-              const KernelConfig config{most, least, streams, turns, near, unit};
+              const KernelConfig config{most, least, streams, interleaved_panels, near, unit};
               if (CheckConfig(kernels, config).ok()) admitted.push_back(config);
             }
           }
@@ -81,7 +82,8 @@ std::string Describe(const KernelConfig& config) {
   static constexpr const char* kUnits[] = {"", ", on vectors", ", on the matrix unit"};
   return "chunks of " + std::to_string(config.least_chunk_rows) + " to " +
          std::to_string(config.most_chunk_rows) + " rows, streams " +
-         std::to_string(config.streams) + ", turns " + std::to_string(config.turns) +
+         std::to_string(config.streams) + ", interleaved panels " +
+         std::to_string(config.interleaved_panels) +
          (config.prefetches_near ? ", prefetches near" : ", prefetches far") +
          kUnits[static_cast<int>(config.unit)];
 }

@@ -16,7 +16,7 @@ Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 // Every configuration that CheckConfig accepts.
 std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels);
 
-// For messages: "chunks of 8 to 12 rows, streams 1, turns 4, prefetches near".
+// For messages: "chunks of 8 to 12 rows, streams 1, interleaved panels 4, prefetches near".
 std::string Describe(const KernelConfig& config);
 
 }  // namespace foretoken

@@ -65,9 +65,9 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 2; }));
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.least_chunk_rows = 6; }));
   EXPECT_TRUE(refuses([](KernelConfig& c) { c.streams = 2; }));
-  EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = 2; }));
-  if (kernels().limits.most_turns == 1) {
-    EXPECT_TRUE(refuses([](KernelConfig& c) { c.turns = kMostTogether; }));
+  EXPECT_TRUE(refuses([](KernelConfig& c) { c.interleaved_panels = 2; }));
+  if (kernels().limits.most_interleaved_panels == 1) {
+    EXPECT_TRUE(refuses([](KernelConfig& c) { c.interleaved_panels = kMostTogether; }));
   }
   if (!kernels().limits.two_units) {
     EXPECT_TRUE(refuses([](KernelConfig& c) { c.unit = ProductUnit::kVector; }));

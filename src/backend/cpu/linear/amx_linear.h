@@ -273,13 +273,13 @@ void FillTileBf16(Kernels& k, Indices<kSize...>) {
 // FT_ISA defines it.
 void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
-  k.limits.most_turns = 1;
+  k.limits.most_interleaved_panels = 1;
   k.limits.two_units = true;
   KernelConfig* const configs[] = {&k.on_amd, &k.elsewhere};
   for (KernelConfig* config : configs) {
     config->most_chunk_rows = 16;
     config->least_chunk_rows = 12;
-    config->turns = 1;
+    config->interleaved_panels = 1;
   }
   k.make_tile[static_cast<int>(TileKind::kBf16Steps)] = &MakeBf16Steps;
   FillTileFormats(k, QuantisedFormats{});

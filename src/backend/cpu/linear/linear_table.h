@@ -170,7 +170,7 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
 // tile for its inputs, which stays in the L1 cache. Loading activations from L2 would disturb the
 // hardware prefetcher.
 template <Format kFormat, int R>
-void LinearTurns(const LinearCall& c, int64_t begin, int64_t end) {
+void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;
   const int64_t steps = StepsOf<kFormat>(c);
   const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
@@ -212,11 +212,12 @@ constexpr int FloatPanelsTogether(int chunk_rows) {
 template <Format kFormat, int R>
 void LinearFloat(const LinearCall& c) {
   int64_t panel = c.panel_begin;
-  if (const int64_t turns = c.layout.together; turns > 1) {
+  if (const int64_t interleaved = c.layout.together; interleaved > 1) {
     while (panel < c.panel_end) {
-      const int64_t last = (c.lead + panel) / turns * turns + turns - c.lead;
-      const int64_t end = last < c.panel_end ? last : c.panel_end;
-      LinearTurns<kFormat, R>(c, panel, end);
+      const int64_t interleaved_end =
+          (c.lead + panel) / interleaved * interleaved + interleaved - c.lead;
+      const int64_t end = interleaved_end < c.panel_end ? interleaved_end : c.panel_end;
+      LinearInterleaved<kFormat, R>(c, panel, end);
       panel = end;
     }
     return;
@@ -252,7 +253,9 @@ FT_INLINE void FillBf16(Kernels& k) {
 
 // Fills in all products, the limits of their configurations, and the fastest configurations.
 FT_INLINE void FillProducts(Kernels& k) {
-  k.limits = {.most_chunk_rows = kMostChunkRows, .most_turns = kMostTogether, .two_units = false};
+  k.limits = {.most_chunk_rows = kMostChunkRows,
+              .most_interleaved_panels = kMostTogether,
+              .two_units = false};
   // Reading four parallel streams is a third slower than reading one stream on AMD's cores, whose
   // hardware prefetcher follows a single stream, and a quarter faster on Intel's. A 512-bit store
   // takes two cycles on AMD's cores, so chunks are kept small enough there for sums to stay in
@@ -262,12 +265,12 @@ FT_INLINE void FillProducts(Kernels& k) {
   k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
               .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
               .streams = 1,
-              .turns = kMostTogether,
+              .interleaved_panels = kMostTogether,
               .prefetches_near = true};
   k.elsewhere = {.most_chunk_rows = kMostChunkRows,
                  .least_chunk_rows = kNative == 16 ? 8 : kMostChunkRows,
                  .streams = kMostTogether,
-                 .turns = 1,
+                 .interleaved_panels = 1,
                  .prefetches_near = false};
   FillBlocks(k);
   FillFloatSizes<Format::kF32>(k, ChunkIndices{});

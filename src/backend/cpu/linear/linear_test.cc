@@ -235,7 +235,8 @@ TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
 // The fields of a configuration that products of `type` depend on, as a tuple.
 auto ProductsOf(const KernelConfig& c, DType type) {
   const bool quantised = BlockElements(type) > 1;
-  return std::tuple(c.most_chunk_rows, c.least_chunk_rows, quantised ? c.streams : c.turns,
+  return std::tuple(c.most_chunk_rows, c.least_chunk_rows,
+                    quantised ? c.streams : c.interleaved_panels,
                     quantised ? c.unit : ProductUnit::kFastest);
 }
 
@@ -345,18 +346,18 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
 
 // Unquantised panels that are interleaved give the values of the file, and the same bits as panels
 // that lie one after the other, wherever slabs and threads' shares end.
-TEST(Linear, PanelsThatTakeTurns) {
+TEST(Linear, InterleavedPanels) {
   constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
   const std::vector<float> x = RandomFloats(29 * kCols, 23);
   for (const KernelSet& set : TestedSets()) {
-    if (set.kernels->limits.most_turns == 1) continue;
+    if (set.kernels->limits.most_interleaved_panels == 1) continue;
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       const FileWeight files[] = {RandomWeight(type, kOutputs[0], kCols, 21),
                                   RandomWeight(type, kOutputs[1], kCols, 22)};
       std::vector<std::vector<float>> straight;
       for (int threads = 0; threads <= 3; ++threads) {
         KernelConfig config = set.kernels->elsewhere;
-        config.turns = threads == 0 ? 1 : kMostTogether;
+        config.interleaved_panels = threads == 0 ? 1 : kMostTogether;
         const auto owned = NewBackend(set, config, std::max(1, threads));
         Backend& backend = *owned;
         const auto first = Load(backend, files[0]), second = Load(backend, files[1]);

@@ -10,8 +10,9 @@
 namespace foretoken {
 
 Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t rows, int64_t cols,
-                                                         const std::byte* data, int turns,
-                                                         ThreadPool& pool, PageArena& arena) {
+                                                         const std::byte* data,
+                                                         int interleaved_panels, ThreadPool& pool,
+                                                         PageArena& arena) {
   const std::optional<Format> format = FormatOf(type);
   if (!format)
     return Error{"the CPU has no products with weights of type " + std::string(DTypeName(type))};
@@ -26,7 +27,7 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
   w->format_ = *format;
   w->rows_ = rows;
   w->cols_ = cols;
-  w->layout_ = LayoutOf(*format, cols, turns);
+  w->layout_ = LayoutOf(*format, cols, interleaved_panels);
   w->memory_ = arena.Allocate(w->bytes());
   if (!w->memory_) {
     return OutOfMemory(w->bytes());

@@ -14,10 +14,11 @@ namespace foretoken {
 // Thread-safety: const after creation.
 class PackedWeight : public Weight {
  public:
-  // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards; `turns`: as in
-  // KernelConfig. Errors: out of memory, a type or shape that has no panels.
+  // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards;
+  // `interleaved_panels`: as in KernelConfig. Errors: out of memory, a type or shape that has no
+  // panels.
   static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
-                                                    const std::byte* data, int turns,
+                                                    const std::byte* data, int interleaved_panels,
                                                     ThreadPool& pool, PageArena& arena);
 
   DType type() const override { return type_; }

@@ -298,12 +298,12 @@ std::optional<Format> FormatOf(DType type) {
   return std::nullopt;
 }
 
-PanelLayout LayoutOf(Format f, int64_t cols, int turns) {
+PanelLayout LayoutOf(Format f, int64_t cols, int interleaved_panels) {
   const FormatTraits& traits = TraitsOf(f);
   PanelLayout layout;
   if (!traits.quantised()) {
     layout.panel_bytes = (cols + cols % 2) * kPanel * PlainBytes(f);
-    layout.together = turns;
+    layout.together = interleaved_panels;
     layout.slab_bytes = kSlabBytes;
     return layout;
   }

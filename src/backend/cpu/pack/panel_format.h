@@ -12,8 +12,8 @@ namespace foretoken {
 
 // The format of a weight's type; nullopt for a type that weights do not have.
 std::optional<Format> FormatOf(DType type);
-// `turns`: KernelConfig::turns.
-PanelLayout LayoutOf(Format format, int64_t cols, int turns);
+// `interleaved_panels`: KernelConfig::interleaved_panels.
+PanelLayout LayoutOf(Format format, int64_t cols, int interleaved_panels);
 
 // Fills panel `panel` of those at `panels` with `count` rows (at most kPanel) of `cols` values;
 // other lanes are left unchanged.
