@@ -93,10 +93,10 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
     StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
     if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
     // Always inlined: the compiler would otherwise treat it as a function without effects.
-    const auto ask = [&](int r) __attribute__((always_inline)) {
+    const auto prefetch = [&](int r) __attribute__((always_inline)) {
       if (k == 0 && half == 0) ahead.Part(r, R);
     };
-    AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], ask);
+    AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], prefetch);
     if constexpr (P > 1) StoreTiles<R, kFirst, P>(&dots[0][0][0]);
     if (k + 1 < chunks) {
       LoadTile<kInt8Rows>(chunk.at + TileBlock<kFormat, R>::kBytes + offset, kBlock);
@@ -154,13 +154,13 @@ struct Bf16Step {
   int64_t panel_bytes;
 };
 
-template <int K, int P, bool kAsks>
+template <int K, int P, bool kPrefetches>
 FT_INLINE void AddBf16Step(const Bf16Step& at) {
   LoadTile<kBf16Rows>(at.rows, 64);
   if constexpr (K > 1) LoadTile<kMoreBf16Rows>(at.rows + at.chunk_bytes, 64);
   EachTile<P>([&](auto p) {
     constexpr int kPanelOf = decltype(p)::kValue;
-    if constexpr (kAsks) Prefetch(at.weights + kPanelOf * at.panel_bytes + kStepAhead, 1024);
+    if constexpr (kPrefetches) Prefetch(at.weights + kPanelOf * at.panel_bytes + kStepAhead, 1024);
     LoadTile<kBf16Weights>(at.weights + kPanelOf * at.panel_bytes, 64);
     MultiplyBf16<kSums + kPanelOf, kBf16Rows>();
     if constexpr (K > 1) MultiplyBf16<kSums + P + kPanelOf, kMoreBf16Rows>();

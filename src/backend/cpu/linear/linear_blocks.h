@@ -31,7 +31,7 @@ FT_INLINE float* OutAt(const LinearCall& c, int row, int64_t panel) {
 
 // Prefetches the outputs that StorePanel will add to, which another thread may have written.
 template <int R>
-FT_INLINE void AskForOutputs(const LinearCall& c, int chunk, int64_t panel) {
+FT_INLINE void PrefetchOutputs(const LinearCall& c, int chunk, int64_t panel) {
   if (!c.accumulate) return;
   for (int r = chunk * R; r < c.rows && r < (chunk + 1) * R; ++r) {
     PrefetchForWriting(OutAt(c, r, panel));
@@ -97,19 +97,19 @@ struct BlockAt {
 };
 
 // Computes the integer dot products of a block, or of a half of it, with the rows of a chunk.
-// group(i) returns code vector i. kTurns: whether each block's additions depend on those of the
-// block before (kTakeTurns in linear_kernels.h explains why). If so, all[r] is row r's sum over all
-// blocks so far. It may overflow: only its increase by the current block is used.
-template <Format kFormat, int R, bool kTurns, typename Group>
+// group(i) returns code vector i. kDepends: whether each block's additions depend on those of the
+// block before (kBlocksDepend in linear_kernels.h explains why). If so, all[r] is row r's sum over
+// all blocks so far. It may overflow: only its increase by the current block is used.
+template <Format kFormat, int R, bool kDepends, typename Group>
 FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
                     I dots[R]) {
   using At = BlockAt<kFormat>;
-  constexpr int kChains = kTurns ? 2 : Chains(R);
+  constexpr int kChains = kDepends ? 2 : Chains(R);
   I parts[R][kChains];
   FT_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     const I start = Splat(At::kSigned ? tile.BaseBits(r) : tile.Start(r, half));
-    if constexpr (kTurns) {
+    if constexpr (kDepends) {
       parts[r][0] = all[r];
       dots[r] = start - all[r];
     } else {
@@ -133,7 +133,7 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
     I sum = parts[r][0];
     FT_UNROLL(4)
     for (int k = 1; k < kChains; ++k) sum = sum + parts[r][k];
-    if constexpr (kTurns) {
+    if constexpr (kDepends) {
       all[r] = sum;
       dots[r] = dots[r] + sum;
     } else {
@@ -168,14 +168,14 @@ FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dot
 }
 
 // Adds the products of a block, or of a half of it, to the sums of a chunk.
-template <Format kFormat, int R, bool kTurns, typename Group>
+template <Format kFormat, int R, bool kDepends, typename Group>
 FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
                        I* all, F acc[R]) {
   I dots[R];
   if constexpr (PairGroups(kTraitsOf<kFormat>.bits) > 0) {
     PairDots<kFormat, R>(tile, half, group, dots);
   } else {
-    Dots<kFormat, R, kTurns>(tile, half, group, all, dots);
+    Dots<kFormat, R, kDepends>(tile, half, group, all, dots);
   }
   if constexpr (kNative == 8) tile.at = Opaque(tile.at);
   FT_UNROLL(16)
@@ -187,16 +187,16 @@ FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scal
   }
 }
 
-// Adds the products of a block to the sums of a chunk. At: BlockAt or OpenBlockAt; kTurns, all: as
-// in Dots.
-template <Format kFormat, int R, bool kTurns = false, typename At>
+// Adds the products of a block to the sums of a chunk. At: BlockAt or UnpackedBlockAt; kDepends,
+// all: as in Dots.
+template <Format kFormat, int R, bool kDepends = false, typename At>
 FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
                         I* all = nullptr) {
   F minimum = Zero();
   if constexpr (kTraitsOf<kFormat>.has_minimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
   for (int half = 0; half < kTraitsOf<kFormat>.halves; ++half) {
-    AddRows<kFormat, R, kTurns>(
+    AddRows<kFormat, R, kDepends>(
         tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
         acc);
   }

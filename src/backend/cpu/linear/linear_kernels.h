@@ -87,8 +87,8 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
 // hardware prefetcher, which keeps more reads in flight. Measured on Zen 4: Q8_0 and Q4_0 become
 // faster, and K formats slower while their weights are cached.
 template <Format kFormat, int R, int P>
-inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
-                                   (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
+inline constexpr bool kBlocksDepend = P == 1 && R == 1 && kNative == 16 &&
+                                      (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
 
 // Whether each block is followed by no-ops, in tiles of eight rows. A core that multiplies much
 // faster than memory delivers issues demand loads of lines whose prefetch is still in flight, as
@@ -97,8 +97,8 @@ inline constexpr bool kTakeTurns = P == 1 && R == 1 && kNative == 16 &&
 // window. Measured on Intel's cores; with codes of fewer bits, or with fewer or more rows, the
 // window does not reach far enough to matter.
 template <Format kFormat, int R>
-inline constexpr bool kPauses = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
-FT_INLINE void Pause() {
+inline constexpr bool kIssuesNops = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
+FT_INLINE void IssueNops() {
 #if defined(__x86_64__)
   asm volatile(".rept 40\n\tnop\n\t.endr");
 #endif
@@ -110,7 +110,7 @@ template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
   FT_UNROLL(4)
-  for (int p = 0; p < P; ++p) AskForOutputs<R>(c, 0, panel + p);
+  for (int p = 0; p < P; ++p) PrefetchOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I all[P][R] = {};
   // Whether the stream is left to the hardware prefetcher. It follows a single stream within a page
@@ -132,12 +132,12 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
         FT_UNROLL(4)
         for (int p = 0; p < P; ++p) {
           if constexpr (!kFollowed) ahead.Part(p, P);
-          AddBlock<kFormat, R, kTakeTurns<kFormat, R, P>>(at[p], sub, TileBlock<kFormat, R>{tile},
-                                                          acc[p], all[p]);
+          AddBlock<kFormat, R, kBlocksDepend<kFormat, R, P>>(
+              at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
         }
         tile += TileBlock<kFormat, R>::kBytes;
-        if constexpr (kPauses<kFormat, R>) {
-          if (c.streams == 4) Pause();
+        if constexpr (kIssuesNops<kFormat, R>) {
+          if (c.streams == 4) IssueNops();
         }
       });
   FT_UNROLL(4)
@@ -147,19 +147,19 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
 // Whether unpacking a group's codes once for all chunks can be faster than unpacking them in each
 // product.
 template <Format kFormat>
-inline constexpr bool kOpens = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
+inline constexpr bool kCanUnpackFirst = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
 // The number of chunks from which it is faster, as measured; kMaxTileRows: never. With 512-bit
 // vectors, AMD's cores unpack in parallel with products; on Intel's, unpacking competes with
 // products for the two 512-bit instructions that a core issues per cycle.
 template <Format kFormat>
-constexpr int WorthOpening(int streams) {
-  if (!kOpens<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
+constexpr int MinChunksToUnpack(int streams) {
+  if (!kCanUnpackFirst<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
   return kNative == 16 || kTraitsOf<kFormat>.bits > 4 ? 2 : 5;
 }
 
 // A group of blocks unpacked once for all chunks: a byte for each code, and scales as floats.
 template <Format kFormat>
-struct OpenGroup {
+struct UnpackedGroup {
   static constexpr int kHalves = kTraitsOf<kFormat>.halves;
   static constexpr int64_t kBlockBytes = 8 * 64;
 
@@ -167,7 +167,7 @@ struct OpenGroup {
   F scales[kGroupBlocks][kHalves];
   F minima[kGroupBlocks];
 
-  FT_INLINE void Open(BlockAt<kFormat> at, int count) {
+  FT_INLINE void Unpack(BlockAt<kFormat> at, int count) {
     for (int sub = 0; sub < count; ++sub) {
       FT_UNROLL(2)
       for (int half = 0; half < kHalves; ++half) {
@@ -183,13 +183,13 @@ struct OpenGroup {
   }
 };
 
-// A block of an OpenGroup, with BlockAt's interface.
+// A block of an UnpackedGroup, with BlockAt's interface.
 template <Format kFormat>
-struct OpenBlockAt {
-  static constexpr int64_t kBytes = OpenGroup<kFormat>::kBlockBytes;
+struct UnpackedBlockAt {
+  static constexpr int64_t kBytes = UnpackedGroup<kFormat>::kBlockBytes;
 
   const std::byte* codes;
-  const OpenGroup<kFormat>* group;
+  const UnpackedGroup<kFormat>* group;
 
   FT_INLINE I Group(int half, int i) const {
     return LoadI(codes + 64 * (half * BlockAt<kFormat>::kGroups + i));
@@ -199,7 +199,7 @@ struct OpenBlockAt {
 };
 
 // The blocks of a group of one panel, and the memory to prefetch while they are multiplied. At:
-// BlockAt, or OpenBlockAt if the group has been unpacked.
+// BlockAt, or UnpackedBlockAt if the group has been unpacked.
 template <Format kFormat, typename At>
 struct GroupAt {
   At first;
@@ -255,11 +255,11 @@ void LinearGroups(const LinearCall& c, int64_t panel) {
           group.template AddTo<R>(tile, k, c.chunks, sums[p][k]);
         }
       };
-      if constexpr (kOpens<kFormat>) {
-        if (c.chunks >= WorthOpening<kFormat>(c.streams)) {
-          OpenGroup<kFormat> open;
-          open.Open(first, count);
-          add(OpenBlockAt<kFormat>{open.codes, &open});
+      if constexpr (kCanUnpackFirst<kFormat>) {
+        if (c.chunks >= MinChunksToUnpack<kFormat>(c.streams)) {
+          UnpackedGroup<kFormat> unpacked;
+          unpacked.Unpack(first, count);
+          add(UnpackedBlockAt<kFormat>{unpacked.codes, &unpacked});
           continue;
         }
       }
@@ -285,7 +285,7 @@ void LinearChunks(const LinearCall& c, int64_t panel) {
     const int share = kLines * (k + 1) / c.chunks - kLines * k / c.chunks;  // lines per block
     const std::byte* stream = begin;
     const std::byte* tile = c.tile + k * TileBlock<kFormat, R>::kBytes;
-    AskForOutputs<R>(c, k, panel);
+    PrefetchOutputs<R>(c, k, panel);
     F acc[R] = {};
     for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
       const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
@@ -308,20 +308,20 @@ void LinearBlocks(const LinearCall& c) {
   int64_t panel = c.panel_begin;
   if (c.chunks == 1) {
     if constexpr (R <= 4) {
-      const int64_t together = c.streams == 4 ? c.panel_end : c.panel_begin;
-      for (; panel + 4 <= together; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
+      const int64_t fours_end = c.streams == 4 ? c.panel_end : c.panel_begin;
+      for (; panel + 4 <= fours_end; panel += 4) LinearPanels<kFormat, R, 4>(c, panel);
     }
     for (; panel < c.panel_end; ++panel) LinearPanels<kFormat, R, 1>(c, panel);
   }
   if constexpr (MostChunks(R) > 1) {
-    const bool opened = c.chunks >= WorthOpening<kFormat>(c.streams);
+    const bool unpacks = c.chunks >= MinChunksToUnpack<kFormat>(c.streams);
     // A hardware prefetcher that follows one stream would lose it when reads alternate between two
     // panels. One that follows several streams reads two panels faster; with 512-bit vectors, only
     // in tiles of fewer than 32 rows.
-    if (!opened && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
+    if (!unpacks && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }
-    if (kNative != 16 || !opened) {
+    if (kNative != 16 || !unpacks) {
       for (; panel + 2 <= c.panel_end; panel += 2) LinearGroups<kFormat, R, 2>(c, panel);
     }
     for (; panel < c.panel_end; ++panel) LinearGroups<kFormat, R, 1>(c, panel);

@@ -79,17 +79,17 @@ FT_INLINE int64_t ChunkBytes(const LinearCall& c) {
 // weights each prefetch a share of the next ones. If the first chunk prefetched them all, it would
 // wait for memory, which would then be idle during the other chunks.
 template <Format kFormat>
-FT_INLINE int64_t PaceOf(const LinearCall& c) {
+FT_INLINE int64_t StepsPerLine(const LinearCall& c) {
   return c.chunks * (64 / Step<kFormat>::kWeightBytes);
 }
 // A chunk's share of `bytes`, in whole cache lines.
 FT_INLINE int64_t ShareOf(const LinearCall& c, int64_t bytes) { return bytes / c.chunks / 64 * 64; }
 
 // Adds the products of `steps` steps of a panel to the sums of a chunk. Prefetches one line every
-// `pace` steps, from `next` on; none if `pace` is 0.
+// `steps_per_line` steps, from `next` on; none if `steps_per_line` is 0.
 template <Format kFormat, int R>
 void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::byte* next,
-             int64_t pace, F sums[R]) {
+             int64_t steps_per_line, F sums[R]) {
   using S = Step<kFormat>;
   F acc[R];
   FT_UNROLL(16)
@@ -103,13 +103,13 @@ void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::b
       x += R * S::kTileBytes;
     }
   };
-  if (pace == 0) {
+  if (steps_per_line == 0) {
     walk(steps);
   } else {
-    for (int64_t s = 0; s < steps; s += pace) {
+    for (int64_t s = 0; s < steps; s += steps_per_line) {
       __builtin_prefetch(next, 0, 2);
       next += 64;
-      walk(s + pace < steps ? pace : steps - s);
+      walk(s + steps_per_line < steps ? steps_per_line : steps - s);
     }
   }
   FT_UNROLL(16)
@@ -134,7 +134,7 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   if constexpr (P == 1 && R == 16) {
     if (c.chunks > 1) {
       const std::byte* next = NextPanel(c, panel) + chunk * ShareOf(c, c.layout.panel_bytes);
-      AddSlab<kFormat, R>(w, x, steps, next, PaceOf<kFormat>(c), acc[0]);
+      AddSlab<kFormat, R>(w, x, steps, next, StepsPerLine<kFormat>(c), acc[0]);
       return StorePanel<R>(c, chunk, panel, acc[0]);
     }
   }
@@ -177,7 +177,7 @@ void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
   const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
   // With up to four rows, the hardware prefetcher keeps up. With more, the next slab is prefetched
   // here.
-  const int64_t pace = R <= 4 && c.chunks == 1 ? 0 : PaceOf<kFormat>(c);
+  const int64_t steps_per_line = R <= 4 && c.chunks == 1 ? 0 : StepsPerLine<kFormat>(c);
   F sums[kMostTogether][MostChunks(R)][R];
   for (int64_t p = begin; p < end; ++p) {
     for (int k = 0; k < c.chunks; ++k) {
@@ -192,7 +192,7 @@ void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
       const std::byte* next = w + count * S::kWeightBytes;
       const std::byte* x = c.tile + first * R * S::kTileBytes;
       for (int k = 0; k < c.chunks; ++k) {
-        AddSlab<kFormat, R>(w, x + k * chunk_bytes, count, next + k * share, pace,
+        AddSlab<kFormat, R>(w, x + k * chunk_bytes, count, next + k * share, steps_per_line,
                             sums[p - begin][k]);
       }
     }
