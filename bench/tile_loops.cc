@@ -25,7 +25,7 @@ struct Step {
       weights.codes[p] = codes[p];
       at[p] = {.codes = codes[p], .scales = scales, .d = Zero()};
     }
-    ConfigureTiles(kRows, BlockAt<kFormat>::kGroups);
+    ConfigureTiles(kRows, BlockAt<kFormat>::kVectors);
   }
   ~Step() { asm volatile("tilerelease"); }
 

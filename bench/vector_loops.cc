@@ -59,8 +59,8 @@ void Products(int64_t steps) {
       const TileBlock<kFormat, kRows> tile{Opaque(block[0])};
       I dot[kRows] = {};
       FT_UNROLL(8)
-      for (int g = 0; g < BlockAt<kFormat>::kGroups; ++g) {
-        const I w = Codes<kFormat>::Group(group.panel, group.panel, g);
+      for (int g = 0; g < BlockAt<kFormat>::kVectors; ++g) {
+        const I w = Codes<kFormat>::Vector(group.panel, group.panel, g);
         FT_UNROLL(16)
         for (int r = 0; r < kRows; ++r) dot[r] = Dot4(dot[r], w, tile.Four(r, g));
       }

@@ -48,7 +48,7 @@ class TileAttention {
   int64_t scratch() const { return scratch_; }
 
   void Begin() {
-    ConfigureTiles(/*rows=*/16, /*groups=*/16);
+    ConfigureTiles(/*rows=*/16, /*words=*/16);
     for (int tile = 0; tile < tiles_; ++tile) BeginTile(tile);
     if (kQueries == 8) {  // the other half is never written
       for (int64_t i = 0; i < int64_t{kParts} * kBlocks * kTileBytes / 4; i += kLanes) {

@@ -44,17 +44,17 @@ FT_INLINE void MultiplyBf16() {
   MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
-// Configures the tile registers for `rows` rows of `groups` words of four bytes; BF16 has sixteen
+// Configures the tile registers for `rows` rows of `words` words of four bytes; BF16 has sixteen
 // words.
-inline void ConfigureTiles(int rows, int groups) {
+inline void ConfigureTiles(int rows, int words) {
   TileConfig config;
   for (int i = 0; i < 4; ++i) {
     config.rows[kSums + i] = static_cast<uint8_t>(rows);
     config.row_bytes[kSums + i] = 64;
   }
   config.rows[kInt8Rows] = config.rows[kBf16Rows] = static_cast<uint8_t>(rows);
-  config.row_bytes[kInt8Rows] = static_cast<uint16_t>(4 * groups);
-  config.rows[kInt8Codes] = config.rows[kMoreInt8Codes] = static_cast<uint8_t>(groups);
+  config.row_bytes[kInt8Rows] = static_cast<uint16_t>(4 * words);
+  config.rows[kInt8Codes] = config.rows[kMoreInt8Codes] = static_cast<uint8_t>(words);
   config.row_bytes[kInt8Codes] = config.row_bytes[kMoreInt8Codes] = 64;
   config.row_bytes[kBf16Rows] = 64;
   LoadTileConfig(config);

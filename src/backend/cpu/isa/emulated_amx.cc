@@ -21,7 +21,7 @@ const Kernels& EmulatedAmxKernels() {
 }
 
 void EmulatedPairProduct(const uint16_t* rows, const uint16_t* pairs, float* sums) {
-  emulated_amx::ConfigureTiles(/*rows=*/16, /*groups=*/16);
+  emulated_amx::ConfigureTiles(/*rows=*/16, /*words=*/16);
   emulated_amx::LoadTile<emulated_amx::kSums>(sums, 64);
   emulated_amx::LoadTile<emulated_amx::kBf16Rows>(rows, 64);
   emulated_amx::LoadTile<emulated_amx::kBf16Weights>(pairs, 64);

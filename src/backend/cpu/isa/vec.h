@@ -424,7 +424,7 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 // bits when summed by twos. The sums are widened only afterwards, which takes half the instructions
 // of a Dot4 for each vector. 0 where this does not apply, for example where Dot4 is one
 // instruction.
-constexpr int PairGroups(int bits) {
+constexpr int PairVectors(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }
 // 32 sums of two products: unsigned bytes of `codes` times the four signed bytes at p.

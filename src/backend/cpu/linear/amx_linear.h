@@ -35,7 +35,7 @@ FT_INLINE void StoreTiles(int32_t* dots) {
 template <Format kFormat, int P>
 struct TileWeights {
   const std::byte* codes[P];
-  I unpacked[P][BlockAt<kFormat>::kGroups];
+  I unpacked[P][BlockAt<kFormat>::kVectors];
   F scale[P], minimum[P];
 };
 
@@ -48,7 +48,7 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
     w.codes[p] = at[p].codes;
     if constexpr (kTraitsOf<kFormat>.bits < 8) {
       FT_UNROLL(8)
-      for (int i = 0; i < BlockAt<kFormat>::kGroups; ++i) w.unpacked[p][i] = at[p].Group(half, i);
+      for (int i = 0; i < BlockAt<kFormat>::kVectors; ++i) w.unpacked[p][i] = at[p].Vector(half, i);
       w.codes[p] = reinterpret_cast<const std::byte*>(w.unpacked[p]);
     }
   }
@@ -85,7 +85,7 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
   alignas(64) int32_t dots[P][R][kLanes];
   TileWeights<kFormat, P> w;
   Unpack<kFormat, P>(at, sub, half, w);
-  const int64_t offset = half * 4 * BlockAt<kFormat>::kGroups;
+  const int64_t offset = half * 4 * BlockAt<kFormat>::kVectors;
   LoadTile<kInt8Rows>(tile + offset, kBlock);
   MultiplyTiles<0, kFirst>(w.codes);
   for (int k = 0; k < chunks; ++k) {
@@ -132,7 +132,7 @@ void TilePanels(const LinearCall& c, int64_t panel) {
 
 template <Format kFormat, int R>
 void TileBlocks(const LinearCall& c) {
-  ConfigureTiles(R, BlockAt<kFormat>::kGroups);
+  ConfigureTiles(R, BlockAt<kFormat>::kVectors);
   int64_t panel = c.panel_begin;
   for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
   // Threads' shares are multiples of two panels.
@@ -209,7 +209,7 @@ void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
 
 template <int R>
 void TileBf16(const LinearCall& c) {
-  ConfigureTiles(R, /*groups=*/16);
+  ConfigureTiles(R, /*words=*/16);
   int64_t panel = c.panel_begin;
   if (c.chunks > 1) {
     for (; panel + 2 <= c.panel_end; panel += 2) {

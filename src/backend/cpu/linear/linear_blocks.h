@@ -65,7 +65,7 @@ FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
 template <Format kFormat>
 struct BlockAt {
   static constexpr bool kSigned = kTraitsOf<kFormat>.bits == 8 && kSignedBytesOnly;
-  static constexpr int kGroups = 8 / kTraitsOf<kFormat>.halves;
+  static constexpr int kVectors = 8 / kTraitsOf<kFormat>.halves;
   static constexpr int64_t kCodeBytes = kTraitsOf<kFormat>.code_bytes();
   static constexpr int64_t kBytes = kCodeBytes + kTraitsOf<kFormat>.high_bytes();
 
@@ -87,9 +87,9 @@ struct BlockAt {
     for (int i = 0; i < kBytes; i += 64) Touch(codes + i);
   }
 
-  FT_INLINE I Group(int half, int i) const {
+  FT_INLINE I Vector(int half, int i) const {
     const std::byte* const high = codes + kCodeBytes;
-    const I w = Codes<kFormat>::Group(codes, high, half * kGroups + i);
+    const I w = Codes<kFormat>::Vector(codes, high, half * kVectors + i);
     return kSigned ? w ^ Splat(-0x7f7f7f80) : w;
   }
   FT_INLINE F Scale(int sub, int half) const { return Codes<kFormat>::Scale(d, scales, sub, half); }
@@ -97,11 +97,12 @@ struct BlockAt {
 };
 
 // Computes the integer dot products of a block, or of a half of it, with the rows of a chunk.
-// group(i) returns code vector i. kDepends: whether each block's additions depend on those of the
-// block before (kBlocksDepend in linear_kernels.h explains why). If so, all[r] is row r's sum over
-// all blocks so far. It may overflow: only its increase by the current block is used.
-template <Format kFormat, int R, bool kDepends, typename Group>
-FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_unused]] I* all,
+// codes_at(i) returns code vector i of the block or half. kDepends: whether each block's additions
+// depend on those of the block before (kBlocksDepend in linear_kernels.h explains why). If so,
+// all[r] is row r's sum over all blocks so far. It may overflow: only its increase by the current
+// block is used.
+template <Format kFormat, int R, bool kDepends, typename CodesAt>
+FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, [[maybe_unused]] I* all,
                     I dots[R]) {
   using At = BlockAt<kFormat>;
   constexpr int kChains = kDepends ? 2 : Chains(R);
@@ -119,11 +120,11 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
     for (int k = 1; k < kChains; ++k) parts[r][k] = Splat(0);
   }
   FT_UNROLL(8)
-  for (int i = 0; i < At::kGroups; ++i) {
-    const I w = group(i);
+  for (int i = 0; i < At::kVectors; ++i) {
+    const I w = codes_at(i);
     FT_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      const std::byte* four = tile.Four(r, half * At::kGroups + i);
+      const std::byte* four = tile.Four(r, half * At::kVectors + i);
       I& sum = parts[r][i % kChains];
       sum = At::kSigned ? Dot4Signed(sum, w, four) : Dot4(sum, w, four);
     }
@@ -142,20 +143,20 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, Group group, [[maybe_u
   }
 }
 
-// Like Dots, but first sums pairs of products in 16 bits (PairGroups).
-template <Format kFormat, int R, typename Group>
-FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dots[R]) {
-  constexpr int kGroups = BlockAt<kFormat>::kGroups;
-  constexpr int kTogether = PairGroups(kTraitsOf<kFormat>.bits);
+// Like Dots, but first sums pairs of products in 16 bits (PairVectors).
+template <Format kFormat, int R, typename CodesAt>
+FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, I dots[R]) {
+  constexpr int kVectors = BlockAt<kFormat>::kVectors;
+  constexpr int kTogether = PairVectors(kTraitsOf<kFormat>.bits);
   FT_UNROLL(4)
-  for (int first = 0; first < kGroups; first += kTogether) {
+  for (int first = 0; first < kVectors; first += kTogether) {
     I pairs[R];
     FT_UNROLL(8)
     for (int i = first; i < first + kTogether; ++i) {
-      const I w = group(i);
+      const I w = codes_at(i);
       FT_UNROLL(16)
       for (int r = 0; r < R; ++r) {
-        const std::byte* four = tile.Four(r, half * kGroups + i);
+        const std::byte* four = tile.Four(r, half * kVectors + i);
         pairs[r] = i == first ? PairProducts(w, four) : AddPairProducts(pairs[r], w, four);
       }
     }
@@ -168,14 +169,14 @@ FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, Group group, I dot
 }
 
 // Adds the products of a block, or of a half of it, to the sums of a chunk.
-template <Format kFormat, int R, bool kDepends, typename Group>
-FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, Group group, F scale, F minimum,
+template <Format kFormat, int R, bool kDepends, typename CodesAt>
+FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, F scale, F minimum,
                        I* all, F acc[R]) {
   I dots[R];
-  if constexpr (PairGroups(kTraitsOf<kFormat>.bits) > 0) {
-    PairDots<kFormat, R>(tile, half, group, dots);
+  if constexpr (PairVectors(kTraitsOf<kFormat>.bits) > 0) {
+    PairDots<kFormat, R>(tile, half, codes_at, dots);
   } else {
-    Dots<kFormat, R, kDepends>(tile, half, group, all, dots);
+    Dots<kFormat, R, kDepends>(tile, half, codes_at, all, dots);
   }
   if constexpr (kNative == 8) tile.at = Opaque(tile.at);
   FT_UNROLL(16)
@@ -197,7 +198,7 @@ FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc
   FT_UNROLL(2)
   for (int half = 0; half < kTraitsOf<kFormat>.halves; ++half) {
     AddRows<kFormat, R, kDepends>(
-        tile, half, [&](int i) { return at.Group(half, i); }, at.Scale(sub, half), minimum, all,
+        tile, half, [&](int i) { return at.Vector(half, i); }, at.Scale(sub, half), minimum, all,
         acc);
   }
 }

@@ -173,8 +173,8 @@ struct UnpackedGroup {
       for (int half = 0; half < kHalves; ++half) {
         scales[sub][half] = at.Scale(sub, half);
         FT_UNROLL(8)
-        for (int i = 0; i < at.kGroups; ++i) {
-          StoreI(at.Group(half, i), codes + sub * kBlockBytes + 64 * (half * at.kGroups + i));
+        for (int i = 0; i < at.kVectors; ++i) {
+          StoreI(at.Vector(half, i), codes + sub * kBlockBytes + 64 * (half * at.kVectors + i));
         }
       }
       if constexpr (kTraitsOf<kFormat>.has_minimum) minima[sub] = at.Minimum(sub);
@@ -191,8 +191,8 @@ struct UnpackedBlockAt {
   const std::byte* codes;
   const UnpackedGroup<kFormat>* group;
 
-  FT_INLINE I Group(int half, int i) const {
-    return LoadI(codes + 64 * (half * BlockAt<kFormat>::kGroups + i));
+  FT_INLINE I Vector(int half, int i) const {
+    return LoadI(codes + 64 * (half * BlockAt<kFormat>::kVectors + i));
   }
   FT_INLINE F Scale(int sub, int half) const { return group->scales[sub][half]; }
   FT_INLINE F Minimum(int sub) const { return group->minima[sub]; }

@@ -6,9 +6,10 @@
 
 namespace foretoken::FT_ISA {
 
-// How a format is decoded; FormatTraits holds its constants. Group: code vector g of a block. Scale
-// and Minimum: a block's scale and its (added) minimum, given the scales of its group of blocks and
-// its index `sub` in the group. D: in K formats, a factor that the blocks of a group share.
+// How a format is decoded; FormatTraits holds its constants. Vector: code vector g of a block
+// (number_format.h). Scale and Minimum: a block's scale and its (added) minimum, given the scales
+// of its group of blocks and its index `sub` in the group. D: in K formats, a factor that the
+// blocks of a group share.
 struct FormatBase {
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
@@ -28,17 +29,17 @@ struct MinimumFormat : Base {
 };
 
 struct NibbleFormat : FormatBase {
-  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+  FT_INLINE static I Vector(const std::byte* codes, const std::byte*, int g) {
     const I both = LoadI(codes + 64 * (g % 4));
     return (g < 4 ? both : ShiftRight(both, 4)) & Splat(0x0f0f0f0f);
   }
 };
 
 struct FiveBitFormat : FormatBase {
-  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+  FT_INLINE static I Vector(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high);
     const I fifth = (g < 4 ? ShiftLeft(bits, 4 - g) : ShiftRight(bits, g - 4)) & Splat(0x10101010);
-    return NibbleFormat::Group(codes, high, g) | fifth;
+    return NibbleFormat::Vector(codes, high, g) | fifth;
   }
 };
 
@@ -59,7 +60,7 @@ struct Codes;
 
 template <>
 struct Codes<Format::kQ8_0> : FormatBase {
-  FT_INLINE static I Group(const std::byte* codes, const std::byte*, int g) {
+  FT_INLINE static I Vector(const std::byte* codes, const std::byte*, int g) {
     return LoadI(codes + 64 * g);
   }
 };
@@ -79,12 +80,12 @@ struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
 template <>
 struct Codes<Format::kQ6_K> : FormatBase {
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
-  FT_INLINE static I Group(const std::byte* codes, const std::byte* high, int g) {
+  FT_INLINE static I Vector(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high + 64 * (g / 4));
     const int at = 2 * (g % 4);
     const I top =
         (at <= 4 ? ShiftLeft(bits, 4 - at) : ShiftRight(bits, at - 4)) & Splat(0x30303030);
-    return NibbleFormat::Group(codes, high, g) | top;
+    return NibbleFormat::Vector(codes, high, g) | top;
   }
   FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
     return d * ToF(LoadS8(scales + 32 + 32 * sub + 16 * half));
@@ -99,7 +100,8 @@ struct TileBlock {
 
   const std::byte* at;
 
-  FT_INLINE const std::byte* Four(int row, int group) const { return at + 4 * (8 * row + group); }
+  // The four codes of row `row` that are multiplied with code vector i.
+  FT_INLINE const std::byte* Four(int row, int i) const { return at + 4 * (8 * row + i); }
   FT_INLINE float Base(int row) const { return Number<float>(8 * R + row); }
   FT_INLINE int32_t BaseBits(int row) const { return Number<int32_t>(8 * R + row); }
   FT_INLINE float Sum(int row) const {
