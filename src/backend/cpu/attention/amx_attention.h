@@ -58,17 +58,17 @@ class TileAttention {
   }
 
   void Widen(const AttentionRow& row, int from, int index) {
-    Asks asks(u_, row, from + kBlock, asks_.next);
+    RowPrefetcher prefetcher(u_, row, from + kBlock, prefetcher_.next);
     if (!whole_) {
-      WidenAll<0>(row, from, index, asks);
+      WidenAll<0>(row, from, index, prefetcher);
     } else if (steps_ == 2) {
-      WidenAll<2>(row, from, index, asks);
+      WidenAll<2>(row, from, index, prefetcher);
     } else if (steps_ == 4) {
-      WidenAll<4>(row, from, index, asks);
+      WidenAll<4>(row, from, index, prefetcher);
     } else {
-      WidenAll<-1>(row, from, index, asks);
+      WidenAll<-1>(row, from, index, prefetcher);
     }
-    asks_ = asks;
+    prefetcher_ = prefetcher;
   }
 
   void Attend(int row, int rows, int at, int blocks) {
@@ -185,11 +185,12 @@ class TileAttention {
   // Prefetches the next cache rows, one position at a time between arithmetic. Issued all at once,
   // the prefetches would fill the core's queue of outstanding reads, and memory would be idle
   // afterwards.
-  struct Asks {
-    Asks() = default;
-    FT_INLINE Asks(const AttentionUnit& u, const AttentionRow& row, int from, int last_asked)
+  struct RowPrefetcher {
+    RowPrefetcher() = default;
+    FT_INLINE RowPrefetcher(const AttentionUnit& u, const AttentionRow& row, int from,
+                            int last_prefetched)
         : unit(&u),
-          next(last_asked > from ? last_asked : from),
+          next(last_prefetched > from ? last_prefetched : from),
           end(from + kPositionsAhead < row.run ? from + kPositionsAhead : row.run),
           key_bytes(u.key_row_bytes),
           value_bytes(u.value_row_bytes),
@@ -219,14 +220,14 @@ class TileAttention {
   };
 
   template <int kSteps>
-  FT_INLINE void WidenAll(const AttentionRow& row, int from, int index, Asks& asks) {
-    WidenKeys<kSteps>(row, from, 2 * index, asks);
-    WidenKeys<kSteps>(row, from + kLanes, 2 * index + 1, asks);
-    WidenValues<kSteps>(row, from, index, asks);
+  FT_INLINE void WidenAll(const AttentionRow& row, int from, int index, RowPrefetcher& prefetcher) {
+    WidenKeys<kSteps>(row, from, 2 * index, prefetcher);
+    WidenKeys<kSteps>(row, from + kLanes, 2 * index + 1, prefetcher);
+    WidenValues<kSteps>(row, from, index, prefetcher);
   }
 
   template <int kSteps>
-  FT_INLINE void WidenKeys(const AttentionRow& row, int from, int half, Asks& asks) {
+  FT_INLINE void WidenKeys(const AttentionRow& row, int from, int half, RowPrefetcher& prefetcher) {
     const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
     const int64_t column = u_.column;
     if (kType == CacheType::kBF16 && kSteps != 0 && InSequence(row, from, kLanes)) {
@@ -239,7 +240,7 @@ class TileAttention {
     const std::byte* rows[kLanes];
     BlockRows(u_, row, KeysOf(u_), from, kLanes, rows);
     for (int j = 0; j < kLanes; ++j, to += 64) {
-      if (j % 4 == 0) asks.template Next<kSteps>();
+      if (j % 4 == 0) prefetcher.template Next<kSteps>();
       const std::byte* const in = rows[j];
       FT_UNROLL(4)
       for (int step = 0; step < steps; ++step) {
@@ -264,14 +265,15 @@ class TileAttention {
 
   // Stores values in pairs: positions i and i + 16 of a block.
   template <int kSteps>
-  FT_INLINE void WidenValues(const AttentionRow& row, int from, int index, Asks& asks) {
+  FT_INLINE void WidenValues(const AttentionRow& row, int from, int index,
+                             RowPrefetcher& prefetcher) {
     const int steps = kSteps > 0 ? kSteps : steps_, head_dim = u_.head_dim;
     const int64_t column = u_.column;
     std::byte* to = Values(index, 0, 0);
     const std::byte* rows[kBlock];
     BlockRows(u_, row, ValuesOf(u_), from, kBlock, rows);
     for (int i = 0; i < kLanes; ++i, to += 64) {
-      if (kParts == 1 || i % 2 == 0) asks.template Next<kSteps>();
+      if (kParts == 1 || i % 2 == 0) prefetcher.template Next<kSteps>();
       const std::byte *const low = rows[i], *const high = rows[i + kLanes];
       if constexpr (kType != CacheType::kQ8_0 && kSteps != 0) {
         FT_UNROLL(4)
@@ -406,7 +408,7 @@ class TileAttention {
     constexpr int kApart = kQueries;    // vectors whose positions are 16 apart
     const I half_unit = Splat(0x8000);  // added before truncation, to round
     F sum[4], x[kParts][kQueries];
-    Asks asks = asks_;
+    RowPrefetcher prefetcher = prefetcher_;
     FT_UNROLL(4)
     for (int i = 0; i < 4; ++i) {
       F part[kQueries / 4];
@@ -416,8 +418,8 @@ class TileAttention {
         const F low = Exp2(Fma(ScoreVector(scores, k), scale, shift));
         const F high = Exp2(Fma(ScoreVector(scores, k + kApart), scale, shift));
         part[j] = low + high;
-        asks.template Next<0>();
-        if (kQueries == 8) asks.template Next<0>();
+        prefetcher.template Next<0>();
+        if (kQueries == 8) prefetcher.template Next<0>();
         if constexpr (kParts == 1) {
           x[0][k] = CutPairs(AsF(AsI(low) + half_unit), AsF(AsI(high) + half_unit));
         } else {
@@ -431,7 +433,7 @@ class TileAttention {
         sum[i] = part[0] + part[1];
       }
     }
-    asks_ = asks;
+    prefetcher_ = prefetcher;
     for (int part = 0; part < kParts; ++part) {
       float* const to = reinterpret_cast<float*>(Weights(slot, block, part));
       if constexpr (kQueries == 16) {
@@ -478,7 +480,7 @@ class TileAttention {
   int steps_;  // of a head's elements
   int queries_, tiles_;
   bool whole_;  // head_dim is a multiple of kStep
-  Asks asks_;
+  RowPrefetcher prefetcher_;
   // Where the key tiles of sixteen positions lie. `stride`: bytes between rows; `step`: bytes
   // between the steps of a head.
   struct KeyTiles {

@@ -53,7 +53,7 @@ class VectorAttention {
         padded_(PaddedHead<Numbers>(u.head_dim)),
         depth_(padded_ / kPer),
         queries_(u.row_count * u.heads),
-        asks_(u) {
+        prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<float>(queries_ * depth_);
     mixed_ = pieces.Take<float>(queries_ * padded_);
@@ -80,9 +80,9 @@ class VectorAttention {
 
   void Widen(const AttentionRow& row, int from, int index) {
     const int64_t at = index * kKeys * depth_;
-    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
-    Numbers::WidenKeys(u_, row, from, asks_, keys_ + at);
-    Numbers::WidenValues(u_, row, from, asks_, values_ + at);
+    if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
+    Numbers::WidenKeys(u_, row, from, prefetcher_, keys_ + at);
+    Numbers::WidenValues(u_, row, from, prefetcher_, values_ + at);
   }
 
   void Attend(int row, int rows, int at, int blocks) {
@@ -95,14 +95,14 @@ class VectorAttention {
                           .words = (u_.head_dim + kPer - 1) / kPer,
                           .scale = u_.scale,
                           .scores = scores_},
-                         blocks, queries, asks_);
+                         blocks, queries, prefetcher_);
       Fold(first, queries, at, blocks);
       MixSpan<Numbers>({.values = values_,
                         .positions = blocks * kKeys,
                         .weights = scores_,
                         .padded = padded_,
                         .out = mixed_ + first * padded_},
-                       queries, asks_);
+                       queries, prefetcher_);
     }
   }
 
@@ -153,7 +153,7 @@ class VectorAttention {
   const AttentionUnit& u_;
   int64_t padded_, depth_;  // elements of a padded head, and its words
   int queries_;
-  Asks asks_;
+  RowPrefetcher prefetcher_;
   float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;
   int64_t scratch_;
 };
@@ -191,7 +191,7 @@ class AttentionWeights {
   static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
 
   explicit AttentionWeights(const AttentionUnit& u)
-      : u_(u), padded_(PaddedHead<FloatNumbers>(u.head_dim)), asks_(u) {
+      : u_(u), padded_(PaddedHead<FloatNumbers>(u.head_dim)), prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     scores_ = pieces.Take<float>((u.rows[0].count / kSpan + 1) * kSpan);
     q_ = pieces.Take<float>(padded_);
@@ -206,8 +206,8 @@ class AttentionWeights {
     }
   }
   void Widen(const AttentionRow& row, int from, int index) {
-    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
-    FloatNumbers::WidenKeys(u_, row, from, asks_, keys_ + index * kKeys * padded_);
+    if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
+    FloatNumbers::WidenKeys(u_, row, from, prefetcher_, keys_ + index * kKeys * padded_);
   }
   void Attend(int row, int rows, int at, int blocks) {
     (void)row, (void)rows;
@@ -217,7 +217,7 @@ class AttentionWeights {
                              .words = u_.head_dim,
                              .scale = u_.scale,
                              .scores = scores_ + at},
-                            blocks, 1, asks_);
+                            blocks, 1, prefetcher_);
   }
   void End() {
     const int count = u_.rows[0].count;
@@ -242,7 +242,7 @@ class AttentionWeights {
  private:
   const AttentionUnit& u_;
   int64_t padded_;
-  Asks asks_;
+  RowPrefetcher prefetcher_;
   float *scores_, *q_, *keys_;
   int64_t scratch_;
 };

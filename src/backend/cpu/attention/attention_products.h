@@ -7,7 +7,7 @@
 //   kPer: elements of a word.
 //   Product(a, b, c): c + the products of the words of a and b, in each lane.
 //   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and
-//     prefetch rows of the next span between conversions (Asks).
+//     prefetch rows of the next span between conversions (RowPrefetcher).
 //   LoadQuery(q, n): a register of words from q, of which n floats are left; zeros after them.
 //   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): stores a query's sixteen weights of a block, as words.
@@ -26,8 +26,8 @@ inline constexpr int kSpan = 64;
 
 // Finds the cache rows of a block, and prefetches some positions of the next span.
 FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                        int from, Asks& asks, const std::byte** rows) {
-  for (int j = 0; j < kKeys; j += 4) asks.Next();
+                        int from, RowPrefetcher& prefetcher, const std::byte** rows) {
+  for (int j = 0; j < kKeys; j += 4) prefetcher.Next();
   BlockRows(u, row, cache, from, kKeys, rows);
 }
 
@@ -49,32 +49,32 @@ class FloatNumbers {
   }
 
   // Positions [from, from + 16) of a row as [padded head][16]: a lane is a position.
-  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
-                        float* out) {
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
+                        RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {Transposed<CacheType::kF32>, Transposed<CacheType::kF16>,
                                        Transposed<CacheType::kBF16>, Transposed<CacheType::kQ8_0>};
-    kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, asks, out);
+    kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, prefetcher, out);
   }
 
   // Positions [from, from + 16) of a row as [16][padded head]: a lane is an element.
-  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
-                          float* out) {
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
+                          RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
                                        Block<CacheType::kBF16>, Block<CacheType::kQ8_0>};
-    kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, asks, out);
+    kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, prefetcher, out);
   }
 
  private:
-  using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int, Asks&,
-                           float*);
+  using WidenFn = void (*)(const AttentionUnit&, const AttentionRow&, const CacheView&, int,
+                           RowPrefetcher&, float*);
 
   template <CacheType kType>
   static void Block(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                    int from, Asks& asks, float* out) {
+                    int from, RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
     BlockRows(u, row, cache, from, kKeys, in);
     for (int j = 0; j < kKeys; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
-      if (j % 4 == 0) asks.Next();
+      if (j % 4 == 0) prefetcher.Next();
       for (int d = 0; d < u.head_dim; d += kLanes) {
         Store(LoadCache<kType>(in[j], u.column + d, u.head_dim - d), out + d);
       }
@@ -83,9 +83,9 @@ class FloatNumbers {
 
   template <CacheType kType>
   static void Transposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                         int from, Asks& asks, float* out) {
+                         int from, RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
-    FindRows(u, row, cache, from, asks, in);
+    FindRows(u, row, cache, from, prefetcher, in);
     for (int d = 0; d < u.head_dim; d += kLanes) {
       F x[kKeys];
       FT_UNROLL(16)
@@ -112,7 +112,7 @@ inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 // Words that are processed for each prefetched position. Eight queries prefetch a whole span while
 // they process one.
 template <typename Numbers>
-inline constexpr int kWordsPerAsk = 4 / Numbers::kPer;
+inline constexpr int kWordsPerPrefetch = 4 / Numbers::kPer;
 
 // Arguments of the products of queries and keys. The scores of two queries are kSpan apart.
 struct ScoreCall {
@@ -127,7 +127,7 @@ struct ScoreCall {
 // Scores of kQueries queries and kBlocks blocks. Sums run over the head's elements in ascending
 // order.
 template <typename Numbers, int kBlocks, int kQueries>
-FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
+FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, RowPrefetcher& prefetcher) {
   const float* keys = c.keys + block * c.depth * kKeys;
   const float* q = c.q + query * c.depth;
   F acc[kBlocks][kQueries];
@@ -137,7 +137,7 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
     for (int i = 0; i < kQueries; ++i) acc[b][i] = Zero();
   }
   for (int d = 0; d < c.words; ++d) {
-    if (d % kWordsPerAsk<Numbers> == 0) asks.Next();
+    if (d % kWordsPerPrefetch<Numbers> == 0) prefetcher.Next();
     F k[kBlocks];
     FT_UNROLL(2)
     for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.depth + d) * kKeys);
@@ -159,21 +159,21 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, Asks& asks) {
 }
 
 template <typename Numbers, int kQueries>
-FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query, Asks& asks) {
+FT_INLINE void ScoreQueries(const ScoreCall& c, int blocks, int query, RowPrefetcher& prefetcher) {
   int b = 0;
   for (; b + kScoreBlocks <= blocks; b += kScoreBlocks) {
-    ScoreKeys<Numbers, kScoreBlocks, kQueries>(c, b, query, asks);
+    ScoreKeys<Numbers, kScoreBlocks, kQueries>(c, b, query, prefetcher);
   }
-  for (; b < blocks; ++b) ScoreKeys<Numbers, 1, kQueries>(c, b, query, asks);
+  for (; b < blocks; ++b) ScoreKeys<Numbers, 1, kQueries>(c, b, query, prefetcher);
 }
 
 template <typename Numbers>
-void ScoreSpan(const ScoreCall& c, int blocks, int queries, Asks& asks) {
+void ScoreSpan(const ScoreCall& c, int blocks, int queries, RowPrefetcher& prefetcher) {
   int i = 0;
   for (; i + kScoreQueries <= queries; i += kScoreQueries) {
-    ScoreQueries<Numbers, kScoreQueries>(c, blocks, i, asks);
+    ScoreQueries<Numbers, kScoreQueries>(c, blocks, i, prefetcher);
   }
-  for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, asks);
+  for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, prefetcher);
 }
 
 // Arguments of the sums of weighted values, which are added to results [padded] of each query.
@@ -186,7 +186,7 @@ struct MixCall {
 };
 
 template <typename Numbers, int kQueries, int kVectors>
-FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, Asks& asks) {
+FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, RowPrefetcher& prefetcher) {
   const float* weights = c.weights + query * kSpan;
   float* out = c.out + query * c.padded + d;
   F acc[kQueries][kVectors];
@@ -196,7 +196,7 @@ FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, Asks& asks) {
     for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * c.padded + v * kLanes);
   }
   for (int j = 0; j < c.positions / Numbers::kPer; ++j) {
-    if (j % kWordsPerAsk<Numbers> == 0) asks.Next();
+    if (j % kWordsPerPrefetch<Numbers> == 0) prefetcher.Next();
     F x[kVectors];
     FT_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) x[v] = Load(c.values + j * c.padded + d + v * kLanes);
@@ -215,19 +215,19 @@ FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, Asks& asks) {
 }
 
 template <typename Numbers, int kQueries>
-FT_INLINE void MixQueries(const MixCall& c, int query, Asks& asks) {
+FT_INLINE void MixQueries(const MixCall& c, int query, RowPrefetcher& prefetcher) {
   int64_t d = 0;
   for (; d + kMixVectors * kLanes <= c.padded; d += kMixVectors * kLanes) {
-    MixVectors<Numbers, kQueries, kMixVectors>(c, query, d, asks);
+    MixVectors<Numbers, kQueries, kMixVectors>(c, query, d, prefetcher);
   }
-  for (; d < c.padded; d += kLanes) MixVectors<Numbers, kQueries, 1>(c, query, d, asks);
+  for (; d < c.padded; d += kLanes) MixVectors<Numbers, kQueries, 1>(c, query, d, prefetcher);
 }
 
 template <typename Numbers>
-void MixSpan(const MixCall& c, int queries, Asks& asks) {
+void MixSpan(const MixCall& c, int queries, RowPrefetcher& prefetcher) {
   int i = 0;
-  for (; i + 4 <= queries; i += 4) MixQueries<Numbers, 4>(c, i, asks);
-  for (; i < queries; ++i) MixQueries<Numbers, 1>(c, i, asks);
+  for (; i + 4 <= queries; i += 4) MixQueries<Numbers, 4>(c, i, prefetcher);
+  for (; i < queries; ++i) MixQueries<Numbers, 1>(c, i, prefetcher);
 }
 
 }  // namespace foretoken::FT_ISA

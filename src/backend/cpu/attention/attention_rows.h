@@ -107,10 +107,10 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 // select the L1 cache, which is faster on some CPUs. Engines that never use it avoid the branch,
 // which costs a few percent.
 template <bool kMayBeNearest>
-class AsksOf {
+class RowPrefetcherOf {
  public:
-  AsksOf() = default;
-  explicit AsksOf(const AttentionUnit& u, bool nearest = false)
+  RowPrefetcherOf() = default;
+  explicit RowPrefetcherOf(const AttentionUnit& u, bool nearest = false)
       : nearest_(nearest),
         unit_(&u),
         key_bytes_(u.key_row_bytes),
@@ -120,7 +120,7 @@ class AsksOf {
 
   // Sets the positions to prefetch: those of [from, end) that are below `run` and not prefetched
   // yet. REQUIRES: [from, end) lies in one page.
-  FT_INLINE void Expect(int from, int end, int run) {
+  FT_INLINE void SetRange(int from, int end, int run) {
     next_ = next_ > from ? next_ : from;
     end_ = end < run ? end : run;
     if (next_ >= end_) return;
@@ -133,14 +133,14 @@ class AsksOf {
   FT_INLINE void Next() {
     if (next_ >= end_) return;
     ++next_;
-    Ask(keys_, key_head_);
+    PrefetchRow(keys_, key_head_);
     keys_ += key_bytes_;
-    Ask(values_, value_head_);
+    PrefetchRow(values_, value_head_);
     values_ += value_bytes_;
   }
 
  private:
-  FT_INLINE void Ask(const std::byte* p, int64_t bytes) const {
+  FT_INLINE void PrefetchRow(const std::byte* p, int64_t bytes) const {
     if (kMayBeNearest && nearest_) {
       Prefetch<3>(p, bytes);
     } else {
@@ -158,7 +158,7 @@ class AsksOf {
   const std::byte* values_ = nullptr;
   int64_t value_bytes_ = 0, value_head_ = 0;
 };
-using Asks = AsksOf<false>;
+using RowPrefetcher = RowPrefetcherOf<false>;
 
 // Whether positions [from, to) of the cache hold finite values only.
 template <CacheType kType>

@@ -28,8 +28,8 @@ class ByteAttention {
       : u_(u),
         pieces_(u.head_dim / kPiece),
         queries_(u.row_count * u.heads),
-        asks_(u, u.prefetches_near),
-        asks_early_(queries_ < (u.prefetches_near ? 2 : 1) * kTogether) {
+        prefetcher_(u, u.prefetches_near),
+        prefetches_early_(queries_ < (u.prefetches_near ? 2 : 1) * kTogether) {
     ScratchPieces memory(u.scratch);
     const int64_t parts = int64_t{queries_} * pieces_;
     q_ = memory.Take<std::byte>(parts * 2 * kPiece);
@@ -63,7 +63,7 @@ class ByteAttention {
   }
 
   void Widen(const AttentionRow& row, int from, int index) {
-    if (index == 0) asks_.Expect(from + kSpan, from + 2 * kSpan, row.run);
+    if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
     const Rows keys = RowsOf(KeysOf(u_), row, from, key_copies_);
     const Rows values = RowsOf(ValuesOf(u_), row, from, value_copies_);
     uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
@@ -250,9 +250,9 @@ class ByteAttention {
   FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
     TransposeKeys<kPieces>(keys, index, s);
     for (int j = 0; j < kKeys; j += 4) {
-      if (s == 0 && asks_early_) {
-        asks_.Next();
-        asks_.Next();
+      if (s == 0 && prefetches_early_) {
+        prefetcher_.Next();
+        prefetcher_.Next();
       }
       BringTogether<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
     }
@@ -324,7 +324,7 @@ class ByteAttention {
   [[gnu::noinline]] void ScoreBlocks(int query, int slot, int block) {
     F acc[kQueries][kBlocks] = {};
     for (int s = 0; s < pieces_; ++s) {
-      asks_.Next();
+      prefetcher_.Next();
       const std::byte* const keys = keys_ + KeyAt(block, s);
       const int64_t block_bytes = KeyAt(1, 0);
       const int part = query * pieces_ + s;
@@ -387,7 +387,7 @@ class ByteAttention {
     for (int i = 0; i < kTogether; ++i) {
       tops[i] = Zero();
       if (i >= n) continue;
-      asks_.Next();
+      prefetcher_.Next();
       tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(kLowest),
                            scores_ + i * kSpan);
     }
@@ -407,7 +407,7 @@ class ByteAttention {
       Store(shares * ScaleValues(query, s, at, blocks), weight_units_ + s * kLanes);
     }
     for (int i = 0; i < n; ++i) {
-      asks_.Next();
+      prefetcher_.Next();
       Weigh(query + i, i, Splat(own_tops[i]), Splat(share[i]), blocks);
     }
   }
@@ -470,7 +470,7 @@ class ByteAttention {
       I high[kQueries][2] = {}, low[kQueries][2] = {};
       const std::byte* weights = weights_ + (slot * pieces_ + s) * 2 * kSpan;
       for (int b = 0; b < blocks; ++b, weights += 4) {
-        asks_.Next();
+        prefetcher_.Next();
         FT_UNROLL(4)
         for (int lane = 0; lane < 4; ++lane) {
           const std::byte* const values = values_ + ValueAt(4 * b + lane, s);
@@ -503,11 +503,11 @@ class ByteAttention {
   const AttentionUnit& u_;
   int pieces_;  // of a head
   int queries_;
-  AsksOf<true> asks_;
+  RowPrefetcherOf<true> prefetcher_;
   // Whether Widen prefetches while it interleaves values; with more queries the later loops
   // prefetch enough. The limit is higher where lines are prefetched into L1: those cores stall on
   // the lines that eight queries leave to the hardware prefetcher.
-  bool asks_early_;
+  bool prefetches_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;
   float *weight_units_, *key_scales_, *value_scales_, *scaled_;

@@ -34,10 +34,10 @@ class PairNumbers {
   }
 
   // Positions [from, from + 16) of a row as words [padded head / 2][16]: a lane is a position.
-  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
-                        float* out) {
+  static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
+                        RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
-    FindRows(u, row, KeysOf(u), from, asks, in);
+    FindRows(u, row, KeysOf(u), from, prefetcher, in);
     for (int d = 0; d < u.head_dim; d += kWords) {
       F x[kKeys];
       FT_UNROLL(16)
@@ -50,10 +50,10 @@ class PairNumbers {
 
   // Positions [from, from + 16) of a row as words [8][padded head]: a lane is an element of two
   // positions.
-  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from, Asks& asks,
-                          float* out) {
+  static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
+                          RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
-    FindRows(u, row, ValuesOf(u), from, asks, in);
+    FindRows(u, row, ValuesOf(u), from, prefetcher, in);
     for (int d = 0; d < u.head_dim; d += kWords) {
       float* to = out + d;
       for (int j = 0; j < kKeys; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {

@@ -58,7 +58,7 @@ class QueryLanes {
         first_row_(first / u.heads),
         end_row_((first + queries - 1) / u.heads + 1),
         groups_((queries_ + kQueries - 1) / kQueries),
-        asks_(u) {
+        prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<float>(groups_ * kDepth * kLanes);
     mixed_ = pieces.Take<float>(groups_ * kQueries * kHeadDim);
@@ -95,8 +95,8 @@ class QueryLanes {
   // Positions, words and weighted positions that are processed for each prefetched position of the
   // next span. With these values the next span is prefetched completely when this one is done, and
   // memory is never idle.
-  static constexpr int kPositionsPerAsk = 8, kWordsPerAsk = kDepth / (8 * kTogether);
-  static constexpr int kMixedPerAsk = kHeadDim * 3 / 32;
+  static constexpr int kPositionsPerPrefetch = 8, kWordsPerPrefetch = kDepth / (8 * kTogether);
+  static constexpr int kMixedPerPrefetch = kHeadDim * 3 / 32;
 
   void Begin() {
     for (int64_t i = 0; i < int64_t{groups_} * kDepth * kLanes; i += kLanes) Store(Zero(), q_ + i);
@@ -153,7 +153,7 @@ class QueryLanes {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
     const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
     const int positions = (seen + kKeys - 1) / kKeys * kKeys;
-    asks_.Expect(at + kSpan, at + 2 * kSpan, run_);
+    prefetcher_.SetRange(at + kSpan, at + 2 * kSpan, run_);
     for (int j = 0; j < common; j += kTogether * kKeys) ScoreCommon(at, j, common);
     for (int j = common; j < positions; ++j) Hide(j, 0, groups_ * kQueries);
     ScoreTail(at, common, seen);
@@ -232,7 +232,7 @@ class QueryLanes {
   FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
     Words::Choose(u_.key_type, [&](auto type) {
       for (int j = 0; j < kBlocks * kKeys; j += kSide) {
-        if (j % kPositionsPerAsk == 0) asks_.Next();
+        if (j % kPositionsPerPrefetch == 0) prefetcher_.Next();
         InterleaveKeys<decltype(type)::kType>(rows + j, keys_ + j * kDepth);
       }
     });
@@ -303,7 +303,7 @@ class QueryLanes {
     for (int d = 0; d < kDepth; d += kLanes, keys += kSide * kLanes) {
       FT_UNROLL(16)
       for (int k = 0; k < kLanes; ++k, q += kLanes) {
-        if (k % kWordsPerAsk == 0) asks_.Next();
+        if (k % kWordsPerPrefetch == 0) prefetcher_.Next();
         const F words = Load(q);
         FT_UNROLL(16)
         for (int i = 0; i < kRegisters; ++i) {
@@ -351,8 +351,8 @@ class QueryLanes {
     }
     Store(top, tops_ + group * kLanes);
     for (int j = 0; j < positions; j += kKeys) {
-      asks_.Next();
-      asks_.Next();
+      prefetcher_.Next();
+      prefetcher_.Next();
       FT_UNROLL(4)
       for (int k = 0; k < kKeys / kSide; ++k) {
         float* const at = scores + j * kQueries + k * kLanes;
@@ -425,7 +425,7 @@ class QueryLanes {
       }
       const std::byte* row = values;
       for (int j = 0; j < positions; j += kPer, row += kPer * u_.value_row_bytes) {
-        if (j % kMixedPerAsk == 0) asks_.Next();
+        if (j % kMixedPerPrefetch == 0) prefetcher_.Next();
         const std::byte* const rows[] = {row, row + u_.value_row_bytes};
         F x[kVectors];
         Words::template LoadValues<kType, kVectors>(rows, u_.column + d, x);
@@ -487,9 +487,9 @@ class QueryLanes {
 
   const AttentionUnit& u_;
   int first_, queries_, first_row_, end_row_, groups_;
-  int run_ = 0;  // below it, a position is the same cache row for all rows
-  Asks asks_;    // for the span after this one
-  float* q_;     // [groups] words [depth] of a register
+  int run_ = 0;               // below it, a position is the same cache row for all rows
+  RowPrefetcher prefetcher_;  // for the span after this one
+  float* q_;                  // [groups] words [depth] of a register
   float *mixed_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
   int64_t scratch_;
 };
