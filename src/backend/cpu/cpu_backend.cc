@@ -41,7 +41,7 @@ void CpuBackend::Watch(Profile* profile) {
   pool_->Watch(profile);
 }
 
-bool CpuBackend::Succeeds(const Status& status) {
+bool CpuBackend::RecordStatus(const Status& status) {
   if (failure_.ok()) failure_ = status;
   return status.ok();
 }
@@ -64,10 +64,10 @@ Result<Buffer> CpuBackend::Allocate(DType type, int64_t rows, int64_t cols) {
 
 void CpuBackend::Upload(const void* host, Tensor dst) {
   FT_CHECK(dst.type == DType::kF32 || dst.type == DType::kI32);
-  const auto packed = static_cast<size_t>(dst.cols) * 4;
+  const auto host_row_bytes = static_cast<size_t>(dst.cols) * 4;
   for (int64_t r = 0; r < dst.rows; ++r) {
-    std::memcpy(dst.data + r * dst.row_bytes, static_cast<const std::byte*>(host) + r * packed,
-                packed);
+    std::memcpy(dst.data + r * dst.row_bytes,
+                static_cast<const std::byte*>(host) + r * host_row_bytes, host_row_bytes);
   }
 }
 
@@ -168,9 +168,9 @@ void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
   EachRow(logits.rows, logits.cols, [&](int64_t r) {
     const auto top = out.subspan(static_cast<size_t>(r * count), static_cast<size_t>(count));
     const float sum = kernels_.top_k(FloatRow(logits, r), logits.cols, count, top.data());
-    const float whole = top[0].log_share + std::log(sum);
+    const float log_sum_exp = top[0].log_share + std::log(sum);
     for (RankedToken& each : top) {
-      each.log_share -= whole;
+      each.log_share -= log_sum_exp;
       if (sum == 0) each.token = kNoToken;
     }
   });

@@ -95,7 +95,7 @@ class CpuBackend : public Backend {
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
   // Remembers the first error for TakeFailure. Returns status.ok().
-  bool Succeeds(const Status& status);
+  bool RecordStatus(const Status& status);
   // Makes the tiles of `in` that the weights of `group` are multiplied with. Returns false if there
   // is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);

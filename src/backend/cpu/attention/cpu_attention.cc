@@ -187,7 +187,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
     scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: spares an allocation per step
     if (scratch == nullptr) {
-      Succeeds(OutOfMemory(bytes + bytes / 2));
+      RecordStatus(OutOfMemory(bytes + bytes / 2));
       return;
     }
   }

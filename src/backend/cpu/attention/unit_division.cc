@@ -44,7 +44,7 @@ int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector
     shares[static_cast<size_t>(t)] = {0, count * t / threads, count * (t + 1) / threads};
   }
   out.resize(pieces.size());
-  int64_t longest = 0;
+  int64_t busiest = 0;
   for (const CostedPiece& each : pieces) {
     Share* least = nullptr;
     for (Share& share : shares) {
@@ -53,9 +53,9 @@ int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector
     }
     out[static_cast<size_t>(least->next++)] = each.piece;
     least->cost += each.cost;
-    longest = std::max(longest, least->cost);
+    busiest = std::max(busiest, least->cost);
   }
-  return longest;
+  return busiest;
 }
 
 }  // namespace
@@ -87,9 +87,9 @@ void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int thr
   std::vector<UnitPiece> tried;
   for (const int64_t most : {fair, fair / 2}) {
     if (10 * best <= 11 * fair || most == 0) return;
-    const int64_t longest = DealPieces(CutUnits(units, few_queries, most), threads, tried);
-    if (longest >= best || 10 * uncut <= 11 * longest) continue;
-    best = longest;
+    const int64_t busiest = DealPieces(CutUnits(units, few_queries, most), threads, tried);
+    if (busiest >= best || 10 * uncut <= 11 * busiest) continue;
+    best = busiest;
     out.swap(tried);
   }
 }

@@ -296,7 +296,7 @@ bool CpuBackend::MakeTiles(const LinearIn& in, std::span<const LinearOut> group)
   }
   const Profile::Scope scope(profile_, kRounding);
   for (const LinearOut& o : group) {
-    if (!Succeeds(tiles_.Make(KindOf(Packed(o.weight), kernels_)))) return false;
+    if (!RecordStatus(tiles_.Make(KindOf(Packed(o.weight), kernels_)))) return false;
   }
   return true;
 }
@@ -318,7 +318,7 @@ void CpuBackend::FeedForward(const FeedForwardArgs& args) {
   const LinearOut gates[] = {{.weight = args.gate}, {.weight = args.up}};
   if (!MakeTiles(args.x, gates)) return;
   inner_tiles_.Begin(args.x.x.rows, gate.rows());
-  if (!Succeeds(inner_tiles_.Reserve(KindOf(down, kernels_)))) return;
+  if (!RecordStatus(inner_tiles_.Reserve(KindOf(down, kernels_)))) return;
   {
     const UnitChooser::Call call = BeginProducts(tiles_, gates, /*gated=*/true);
     const GatedProduct gated(args, kernels_, tiles_, call.unit(), inner_tiles_, pool_->active(),

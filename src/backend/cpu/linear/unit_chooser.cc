@@ -24,7 +24,7 @@ ProductUnit UnitChooser::Prior(int rows) {
   return rows < kPriorMatrixRows ? ProductUnit::kVector : ProductUnit::kMatrix;
 }
 
-void UnitChooser::Count(Measured& measured, int rows, double seconds) {
+void UnitChooser::Record(Measured& measured, int rows, double seconds) {
   const int used = measured.unit == ProductUnit::kVector ? 0 : 1;
   double& shortest = measured.shortest[used];
   shortest = measured.trials[used] == 0 ? seconds : std::min(shortest, seconds);
@@ -47,7 +47,7 @@ UnitChooser::Call UnitChooser::Begin(const ProductShape& shape) {
 }
 
 UnitChooser::Call::~Call() {
-  if (measured_ != nullptr) Count(*measured_, rows_, clock_() - begin_);
+  if (measured_ != nullptr) Record(*measured_, rows_, clock_() - begin_);
 }
 
 }  // namespace foretoken

@@ -55,7 +55,8 @@ class UnitChooser {
 
   static double SteadySeconds();
   static ProductUnit Prior(int rows);
-  static void Count(Measured& measured, int rows, double seconds);
+  // Records the duration of a group that measured.unit computed, and chooses the next group's unit.
+  static void Record(Measured& measured, int rows, double seconds);
 
   Clock clock_;
   std::unordered_map<ProductShape, Measured, Hash> shapes_;

@@ -11,7 +11,7 @@ constexpr int64_t kMost = int64_t{256} << 10;
 }  // namespace
 
 WeightPrefetch::WeightPrefetch(int threads) : progress_(static_cast<size_t>(threads)) {
-  for (Plan& plan : plans_) plan.first = std::vector<Target>(static_cast<size_t>(threads));
+  for (Plan& plan : plans_) plan.first = std::vector<AtomicStretch>(static_cast<size_t>(threads));
 }
 
 void WeightPrefetch::Announce(const std::vector<Stretch>& first) {
@@ -24,10 +24,10 @@ void WeightPrefetch::Announce(const std::vector<Stretch>& first) {
   for (size_t t = 0; t < plan.first.size(); ++t) {
     const bool known = next != following_.end() && t < next->second.size();
     const Stretch stretch = known ? next->second[t] : Stretch{};
-    Target& target = plan.first[t];
-    target.begin.store(stretch.begin, std::memory_order_relaxed);
-    target.panel_bytes.store(stretch.panel_bytes, std::memory_order_relaxed);
-    target.panels.store(stretch.panels, std::memory_order_relaxed);
+    AtomicStretch& planned = plan.first[t];
+    planned.begin.store(stretch.begin, std::memory_order_relaxed);
+    planned.panel_bytes.store(stretch.panel_bytes, std::memory_order_relaxed);
+    planned.panels.store(stretch.panels, std::memory_order_relaxed);
   }
   plan_.store(&plan, std::memory_order_release);
 }
@@ -37,17 +37,17 @@ void WeightPrefetch::Step(int thread) {
   if (plan == nullptr) return;
   Progress& progress = progress_[static_cast<size_t>(thread)];
   const uint64_t number = plan->number.load(std::memory_order_relaxed);
-  if (progress.plan != number) progress = {.plan = number};
-  const Target& target = plan->first[static_cast<size_t>(thread)];
-  const int panels = target.panels.load(std::memory_order_relaxed);
+  if (progress.plan_number != number) progress = {.plan_number = number};
+  const AtomicStretch& planned = plan->first[static_cast<size_t>(thread)];
+  const int panels = planned.panels.load(std::memory_order_relaxed);
   if (panels == 0) return;
-  const int64_t panel_bytes = target.panel_bytes.load(std::memory_order_relaxed);
-  const int64_t offset = progress.piece / panels * kPiece;
-  if (offset >= panel_bytes || progress.piece * kPiece >= kMost) return;
-  const std::byte* from =
-      target.begin.load(std::memory_order_relaxed) + progress.piece % panels * panel_bytes + offset;
+  const int64_t panel_bytes = planned.panel_bytes.load(std::memory_order_relaxed);
+  const int64_t offset = progress.pieces_done / panels * kPiece;
+  if (offset >= panel_bytes || progress.pieces_done * kPiece >= kMost) return;
+  const std::byte* from = planned.begin.load(std::memory_order_relaxed) +
+                          progress.pieces_done % panels * panel_bytes + offset;
   for (int64_t i = 0; i < kPiece; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
-  ++progress.piece;
+  ++progress.pieces_done;
 }
 
 }  // namespace foretoken

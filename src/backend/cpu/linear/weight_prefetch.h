@@ -34,18 +34,18 @@ class WeightPrefetch : public IdleWork {
  private:
   // A thread that is preempted inside Step may read a plan while it is being replaced. What it then
   // prefetches is useless but harmless.
-  struct Target {
+  struct AtomicStretch {
     std::atomic<const std::byte*> begin{nullptr};
     std::atomic<int64_t> panel_bytes{0};
     std::atomic<int> panels{0};  // 0: nothing to prefetch
   };
   struct Plan {
     std::atomic<uint64_t> number{0};
-    std::vector<Target> first;  // [threads]
+    std::vector<AtomicStretch> first;  // [threads]
   };
   struct alignas(64) Progress {
-    uint64_t plan = 0;
-    int64_t piece = 0;
+    uint64_t plan_number = 0;
+    int64_t pieces_done = 0;  // of that plan
   };
 
   // For each product, by the address of its first weight: the stretches of the product that came
