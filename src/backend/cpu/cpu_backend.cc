@@ -128,7 +128,7 @@ void CpuBackend::UpdateAngles(std::span<const Pos> positions, const RopeTable& t
 
 void CpuBackend::Rope(Tensor x, std::span<const Pos> positions, int head_dim,
                       const RopeTable& table) {
-  const Profile::Scope scope(profile_, "rotation");
+  const Profile::Scope scope(profile_, "RoPE");
   const size_t half = table.inv_freq.size();
   FT_CHECK(x.rows == static_cast<int64_t>(positions.size()) && x.cols % head_dim == 0 &&
            static_cast<int>(2 * half) <= head_dim);
@@ -148,13 +148,13 @@ void CpuBackend::SiluMul(Tensor gate, Tensor up) {
 }
 
 void CpuBackend::Add(Tensor x, Tensor y) {
-  const Profile::Scope scope(profile_, "sums");
+  const Profile::Scope scope(profile_, "additions");
   FT_CHECK(x.rows == y.rows && x.cols == y.cols);
   EachRow(x.rows, x.cols, [&](int64_t r) { kernels_.add(FloatRow(x, r), FloatRow(y, r), x.cols); });
 }
 
 void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {
-  const Profile::Scope scope(profile_, "choice");
+  const Profile::Scope scope(profile_, "argmax and top-k");
   FT_CHECK(logits.rows == static_cast<int64_t>(out.size()));
   EachRow(logits.rows, logits.cols, [&](int64_t r) {
     out[static_cast<size_t>(r)] =
@@ -163,7 +163,7 @@ void CpuBackend::ArgMax(Tensor logits, std::span<Token> out) {
 }
 
 void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
-  const Profile::Scope scope(profile_, "choice");
+  const Profile::Scope scope(profile_, "argmax and top-k");
   FT_CHECK(count >= 1 && logits.rows * count == static_cast<int64_t>(out.size()));
   EachRow(logits.rows, logits.cols, [&](int64_t r) {
     const auto top = out.subspan(static_cast<size_t>(r * count), static_cast<size_t>(count));
