@@ -109,10 +109,11 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
                                                 std::move(kv_layers), std::move(head), target));
 }
 
-// Bytes of the layers, which take `layers` bytes, together with their cross-attention.
-size_t GlideNet::BodyBytes(const Weights& weights, size_t layers) {
-  for (const CrossWeights& cross : weights.cross) layers += cross.q->bytes() + cross.o->bytes();
-  return layers;
+// Bytes of the layers (`layer_bytes`) together with their cross-attention.
+size_t GlideNet::BodyBytes(const Weights& weights, size_t layer_bytes) {
+  size_t bytes = layer_bytes;
+  for (const CrossWeights& cross : weights.cross) bytes += cross.q->bytes() + cross.o->bytes();
+  return bytes;
 }
 
 DraftPrior GlideNet::Prior() const {
@@ -130,7 +131,7 @@ GlideNet::GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector
       head_(std::move(head)) {}
 
 // The rows whose logits are requested.
-GlideNet::Rows GlideNet::Wanted(const RowBatch& batch) {
+GlideNet::Rows GlideNet::RequestedRows(const RowBatch& batch) {
   Rows rows{{}, {0}};
   size_t next = 0;
   for (int s = 0; s < batch.sequences(); ++s) {
@@ -157,50 +158,52 @@ Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const
     if (done) return Tensor{};
     layers_.Attend(layer, q);
     if (last) {
-      rows = Wanted(batch);
+      rows = RequestedRows(batch);
       if (rows.count() < batch.rows()) {
         backend().Gather(residual, batch.logit_rows, residual.Rows(0, rows.count()));
       }
     }
-    if (!kv_layers_.empty()) FT_RETURN_IF_ERROR(Glance(layer, rows, glimpses));
+    if (!kv_layers_.empty()) FT_RETURN_IF_ERROR(CrossAttend(layer, rows, glimpses));
     layers_.FeedForward(layer, rows.count());
   }
   return Logits(rows.count());
 }
 
-void GlideNet::LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const {
-  FT_CHECK(seen > 0);
+void GlideNet::FindVisibleRows(const Rows& rows, size_t sequence, int committed,
+                               Visibility& out) const {
+  FT_CHECK(committed > 0);
   const int begin = rows.begin[sequence], end = rows.begin[sequence + 1];
   out.run.clear();
-  for (int r = begin; r < end; ++r) out.run.push_back(std::clamp(rows.position[r], 1, seen));
+  for (int r = begin; r < end; ++r) out.run.push_back(std::clamp(rows.position[r], 1, committed));
   out.begin.assign(out.run.size() + 1, 0);
 }
 
 // Adds cross-attention to the residual stream. Its input is the residual stream without a norm
 // (G-1, G-2).
-Status GlideNet::Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses) {
+Status GlideNet::CrossAttend(int layer, const Rows& rows,
+                             std::span<const Glimpse* const> glimpses) {
   const CrossWeights& w = weights_.cross[static_cast<size_t>(layer)];
   const int head_dim = target_.config().head_dim;
   const Tensor residual = layers_.residual().Rows(0, rows.count());
   FT_ASSIGN_OR_RETURN(const Tensor q, ReserveRows(backend(), rows.count(), w.q->rows(), q_));
-  FT_ASSIGN_OR_RETURN(const Tensor mixed,
-                      ReserveRows(backend(), rows.count(), w.q->rows(), mixed_));
+  FT_ASSIGN_OR_RETURN(const Tensor attended,
+                      ReserveRows(backend(), rows.count(), w.q->rows(), attended_));
   backend().Linear(residual, std::array{LinearOut{.weight = w.q.get(), .out = q}});
   backend().Rope(q, rows.position, head_dim, rope_);
   visible_.resize(std::max(visible_.size(), glimpses.size()));
-  looks_.clear();
+  cross_sequences_.clear();
   for (size_t s = 0; s < glimpses.size(); ++s) {
     if (rows.begin[s] == rows.begin[s + 1]) continue;
-    LookBack(rows, s, glimpses[s]->rows, visible_[s]);
+    FindVisibleRows(rows, s, glimpses[s]->rows, visible_[s]);
     const Glimpse::Layer& seen = glimpses[s]->layers[static_cast<size_t>(layer)];
-    looks_.push_back({seen.keys, seen.values, &visible_[s], rows.begin[s]});
+    cross_sequences_.push_back({seen.keys, seen.values, &visible_[s], rows.begin[s]});
   }
   backend().Attention({.q = q,
-                       .out = mixed,
-                       .sequences = looks_,
+                       .out = attended,
+                       .sequences = cross_sequences_,
                        .head_dim = head_dim,
                        .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))});
-  backend().Linear(mixed,
+  backend().Linear(attended,
                    std::array{LinearOut{.weight = w.o.get(), .out = residual, .accumulate = true}});
   return {};
 }

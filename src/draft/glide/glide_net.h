@@ -41,8 +41,9 @@ class GlideNet {
   DraftPrior Prior() const;
   // Target layers (0-based) that the draft's layers read; empty without cross-attention.
   const std::vector<int>& kv_layers() const { return kv_layers_; }
-  std::unique_ptr<KvCache> NewCache(int usual, DType type) const {
-    return layers_.NewCache(usual, type);
+  // An empty cache for a sequence that rarely exceeds `tokens` tokens.
+  std::unique_ptr<KvCache> NewCache(int tokens, DType type) const {
+    return layers_.NewCache(tokens, type);
   }
 
   // Appends the rows to the caches as provisional rows. Returns the logits of batch.logit_rows [n,
@@ -77,15 +78,15 @@ class GlideNet {
 
   GlideNet(std::unique_ptr<DraftFile> file, Weights weights, std::vector<int> kv_layers,
            DraftHead head, Model& target);
-  static size_t BodyBytes(const Weights& weights, size_t layers);
+  static size_t BodyBytes(const Weights& weights, size_t layer_bytes);
   static Result<std::unique_ptr<Weight>> LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                    Model& target, Weights& weights);
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
-  static Rows Wanted(const RowBatch& batch);
-  // Computes which of the target's `seen` committed rows each row of a sequence attends to.
-  void LookBack(const Rows& rows, size_t sequence, int seen, Visibility& out) const;
-  Status Glance(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
+  static Rows RequestedRows(const RowBatch& batch);
+  // Computes which of the target's `committed` rows each row of a sequence attends to.
+  void FindVisibleRows(const Rows& rows, size_t sequence, int committed, Visibility& out) const;
+  Status CrossAttend(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
   Result<Tensor> Logits(int rows);
 
   std::unique_ptr<DraftFile> file_;
@@ -97,9 +98,9 @@ class GlideNet {
   DraftHead head_;
 
   // Scratch, grown to the largest pass so far.
-  Buffer q_, mixed_;                 // [rows, heads * head_dim of the target]
+  Buffer q_, attended_;              // [rows, heads * head_dim of the target]
   std::vector<Visibility> visible_;  // [sequences]
-  std::vector<AttentionSequence> looks_;
+  std::vector<AttentionSequence> cross_sequences_;
 };
 
 }  // namespace foretoken
