@@ -1,4 +1,5 @@
-// foretoken bench batch: throughput and latency of many texts at once, against one at a time.
+// foretoken bench batch: throughput and latency of many texts decoded simultaneously, against one
+// at a time.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,8 +15,9 @@ struct BatchOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "auto"};
   std::string data, json;
-  std::vector<int> sessions = {1, 4, 8, 16, 32};  // texts decoded at once, a measurement each
-  int requests = 0;                               // 0: two for each session
+  // Numbers of texts decoded simultaneously; one measurement for each.
+  std::vector<int> sessions = {1, 4, 8, 16, 32};
+  int requests = 0;  // 0: two for each session
   int new_tokens = 64, shortest = 20, longest = 4000;
   int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;

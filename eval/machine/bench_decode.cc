@@ -64,8 +64,8 @@ struct Outcome {
   // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
   double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
 
-  // Returns the point's seconds over the seconds per row of the first point at its context (a pass
-  // of one row, unless --rows begins with more).
+  // Returns the ratio of the point's seconds to the seconds per row of the first point at its
+  // context (a pass of one row, unless --rows begins with more).
   double Ratio(const Point& point) const {
     const auto first = std::find_if(curve.begin(), curve.end(),
                                     [&](const Point& p) { return p.context == point.context; });

@@ -27,11 +27,13 @@ namespace {
 // The costs of drafting one tree.
 struct LevelTime {
   std::string tree;
-  int depth = 0;                // of the deepest draft
-  double first = 0, level = 0;  // median seconds of the first level; of each further level
+  int depth = 0;     // reached by the drafts of args.depth levels
+  double first = 0;  // median seconds of a draft of one level
+  // Mean seconds of each further level, from the difference of medians; `first` if depth is 1.
+  double level = 0;
 };
 
-// Random values for every tensor of a HASS draft of one decoder layer.
+// A HASS draft of one decoder layer with random weights. Embedding and LM head are the target's.
 class RandomDraft {
  public:
   explicit RandomDraft(const LoadedModel& target) : target_(target) {
@@ -106,7 +108,7 @@ std::vector<Token> MadeUpText(int vocab, int length) {
   return text;
 }
 
-// A sequence at a fixed position for which drafts are made and discarded.
+// Times drafts at a fixed position of one sequence; every draft is discarded.
 class Drafts {
  public:
   // `tree`: as typed after --tree. Errors are reported by status().
@@ -125,7 +127,7 @@ class Drafts {
         GeneratorOptions{.limits = {.max_nodes = kMostNodes, .max_depth = depth},
                          .policy = policy_.get()});
     session_ = generator_->Start({.capacity = args.context + kMostNodes});
-    // The token after the prompt is forced by the verifier.
+    // The verifier forces the token after the prompt, so the root is the same in every run.
     const auto prompt = std::span(text_).first(static_cast<size_t>(args.context) + 1);
     status_ = generator_->Prefill(*session_, prompt, kMostNodes);
     if (status_.ok()) Time();  // the first draft also processes the prompt
@@ -157,8 +159,8 @@ class Drafts {
   Status status_;
 };
 
-// Returns the seconds of a draft after a one-row pass of the target, which leaves the target's
-// weights in the CPU's caches, like decoding does. Appends the pass's seconds to `plain`.
+// Returns the seconds of a draft that follows a one-row pass of the target, which fills the CPU's
+// caches with the target's weights, as in decoding. Appends the pass's seconds to `plain`.
 double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& plain) {
   plain.push_back(passes.Time(1, /*all_logits=*/true));
   return drafts.Time();
@@ -226,7 +228,7 @@ Result<Decoder> DecoderFor(const BenchDraftArgs& args, const LoadedModel& loaded
     draft.drafter = EagleSpec::kHassMethod;
     draft.options.emplace_back("draft", random_path);
   }
-  return NewDecoder(loaded, draft, args.context + 512);
+  return NewDecoder(loaded, draft, args.context + 512);  // with ample room for a tree
 }
 
 void PrintLevel(const LevelTime& time, double plain) {

@@ -74,7 +74,7 @@ bool Receive(int socket, void* data, size_t size) {
   return recv(socket, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
 }
 
-// A decoding process's message: an error, 0 once its model is loaded, or its token rate.
+// A message from a decoding process: its token rate (0: the model has been loaded), or an error.
 struct Reply {
   double tokens_per_second = 0;
   char fault[1024] = {};
@@ -120,7 +120,7 @@ Result<double> AnswerOf(const ChildProcess& child) {
   return answer.tokens_per_second;
 }
 
-// Returns the sum of tokens a second of `processes`, all decoding at once.
+// Lets `processes` decode simultaneously and returns their total tokens per second.
 Result<double> Together(std::span<const std::unique_ptr<ChildProcess>> processes) {
   for (const auto& child : processes) Send(child->socket(), "g", 1);
   double sum = 0;
@@ -139,11 +139,11 @@ Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
   });
 }
 
-// What runs at once: processes that decode, busy loops, and the loops' nice value.
+// A load to measure: the number of decoding processes and of busy loops, and the loops' nice value.
 struct Scenario {
   std::string name;
   int processes = 1, loops = 0, nice = 0;
-  std::vector<double> rates;  // [rounds] tokens a second, all processes together
+  std::vector<double> rates;  // [rounds] tokens per second, all processes together
 };
 
 Status Measure(const Children& children, Scenario& scenario) {
@@ -197,7 +197,7 @@ Status BenchNeighbours(const NeighbourOptions& options) {
   for (int i = 0; i < most; ++i) {
     FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
                         ChildProcess::Start([&](int socket) { DecodeOrReport(options, socket); }));
-    FT_RETURN_IF_ERROR(AnswerOf(*child));  // once its model is loaded
+    FT_RETURN_IF_ERROR(AnswerOf(*child));  // waits until the model is loaded
     children.push_back(std::move(child));
   }
   for (int round = 0; round < options.bench.repeats; ++round) {

@@ -10,12 +10,14 @@ namespace foretoken {
 
 struct NeighbourOptions {
   BenchOptions bench;
-  std::vector<int> processes = {2, 4};  // processes that decode at once, a measurement each
-  double seconds = 2;                   // of each measurement
+  // Numbers of processes that decode simultaneously; one measurement for each.
+  std::vector<int> processes = {2, 4};
+  double seconds = 2;  // duration of a measurement
 };
 
-// Measures decoding in one process, in several at once (each with its own model), and beside a busy
-// loop.
+// Measures decoding in one process, in several simultaneously (each with its own model), and beside
+// a busy loop. Errors: a process that cannot be started or fails; an unwritable JSON file.
+// REQUIRES: this process has one thread.
 Status BenchNeighbours(const NeighbourOptions& options);
 
 }  // namespace foretoken

@@ -38,7 +38,7 @@ struct Projection {
   double cycle = 0, rate = 0, speedup = 0, even = 0;
 };
 
-// M-2: a cycle drafts, then verifies, and emits tau tokens.
+// M-2: a cycle drafts, then verifies, and emits tau tokens. `even`: the tau of speed-up 1.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;

@@ -62,7 +62,7 @@ double SpeedupMeanOfRatiosOf(const PaperSample& s, const PaperMetric&) {
   return SpeedupMeanOfRatios(TimingsOf(s, s.method), TimingsOf(s, s.plain));
 }
 
-// Tokens a second, as a mean over questions.
+// Mean over questions of tokens per second.
 double MeanTokenRate(const PaperSample& s, const PaperMetric&) {
   double sum = 0;
   for (const Timing& t : TimingsOf(s, s.method)) sum += Ratio(t.tokens, t.seconds);
@@ -83,7 +83,7 @@ double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
   return step < steps.size() ? Ratio(steps[step].accepted, steps[step].reached) : 0;
 }
 
-// Seconds to draft one level over the baseline's seconds for one token.
+// The ratio of the seconds to draft one level to the baseline's seconds per token (M-2).
 double DraftCost(const PaperSample& s, const PaperMetric&) {
   const SpecTimes sums = SumsOf(s, s.method);
   const Timing plain = SumsOf(s, s.plain).generation_only;
@@ -121,8 +121,7 @@ double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   return Ratio(bin.accepted, bin.count);
 }
 
-// Quartile 0 to 4 (minimum to maximum) of the nodes a cycle drafts; metric.argument is the
-// quartile.
+// Quartile `metric.argument` (0: minimum, 4: maximum) of the drafted nodes scored per cycle.
 double NodesQuartile(const PaperSample& s, const PaperMetric& metric) {
   std::vector<int> nodes;
   EachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });

@@ -14,23 +14,24 @@ namespace foretoken {
 // One method's answers to the questions of a part.
 struct PaperSample {
   const SpecRun* run = nullptr;
-  size_t method = 0, plain = 0;       // indices in the run of the method and its baseline
+  size_t method = 0, plain = 0;       // indices of the method and its baseline in the run's methods
   std::span<const size_t> questions;  // indices in the run
   std::span<const size_t> passes;     // all passes of the run, or a resample of them
   const SpecEntry* entry = nullptr;   // summary of these questions
-  bool with_prefill = true;           // whether speed-ups include prefill time
-  int gamma = 0;                      // draft length in E(Spd); 0: the mean depth drafted
+  bool with_prefill = true;           // whether speed-ups and token rates include prefill time
+  int gamma = 0;                      // draft length in E(Spd) (M-4); 0: the mean drafted depth
 };
 
 struct PaperValue {
   double value = 0;
-  std::optional<Interval> interval;  // 95 %; for metrics that depend on time
+  // 95 %; only for metrics that depend on time, and not for the mean over parts.
+  std::optional<Interval> interval;
 };
 
 // Computes a metric, and its interval by bootstrap if it depends on time. REQUIRES: the metric is
 // listed in paper_metrics.def, sample.questions is not empty.
 PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample);
-// Formats a value in the form in which its metric is printed, for example "1.98x [1.37, 2.49]".
+// Formats a value as its metric is printed, for example "1.98x [1.37, 2.49]".
 std::string ValueText(const PaperMetric& metric, const PaperValue& value);
 
 }  // namespace foretoken

@@ -24,7 +24,7 @@ struct PaperOutcome {
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
 // Measures how well a copying drafter attributes quotes to the passages that they come from, on the
-// first part's questions. A method's option `min` is the shortest copy that counts, in tokens.
+// first part's questions. A method's option `min` is the minimum length of a copy, in tokens.
 Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const LoadedModel& loaded,
                                          const PaperTable& table, const PaperDraftFiles& files);
 // Measures how often a method's top-N guesses at distance STEP + 1 from the root contain the token

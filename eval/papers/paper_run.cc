@@ -38,7 +38,7 @@ void AddNote(const std::string& note, std::vector<std::string>* notes) {
   if (std::ranges::find(*notes, note) == notes->end()) notes->push_back(note);
 }
 
-// Reads the questions of one part, truncated to the table's number of turns.
+// Reads at most `limit` questions of a part (0: all) and truncates each to the table's turns.
 Result<std::vector<SpecQuestion>> QuestionsOfPart(const PaperTable& table, const PaperPart& part,
                                                   const std::string& path, int limit) {
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> all, ReadSpecQuestions(path, /*limit=*/0));
@@ -98,7 +98,7 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
 
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan) {
-  // Question k of n in a part gets position (k + 1/2) / n in the run.
+  // Interleaves the parts: question k (from 0) of a part of n questions sorts at (k + 1/2) / n.
   std::vector<std::pair<double, SpecQuestion>> placed;
   for (size_t p = 0; p < table.parts.size(); ++p) {
     const PaperPart& part = table.parts[p];
@@ -112,7 +112,7 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
     const auto count = static_cast<double>(questions.size());
     double place = 0.5;
     for (SpecQuestion& q : questions) {
-      q.task = std::to_string(p);
+      q.task = std::to_string(p);  // in this run, the part's index instead of the category
       placed.emplace_back(place / count, std::move(q));
       place += 1;
     }

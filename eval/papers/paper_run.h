@@ -26,8 +26,8 @@ struct PaperPlan {
 };
 
 // Adds the methods that can be run to `plan`, with their baselines, and a note for each that
-// cannot. Errors: a draft's key that drafts.json lacks; no method that drafts can be run (the
-// message says why).
+// cannot. Errors: a draft's key that drafts.json lacks; none of the speculative methods can be run
+// (the message says why).
 Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperPlan* plan);
 // Adds the questions of the parts whose files are in `folder` to `plan`, at most `limit` of each
 // (0: all). Parts are interleaved in proportion to their sizes, so that a run that ends early has

@@ -10,11 +10,11 @@
 
 namespace foretoken {
 
-// Returns `list` with every entry that has "for" replaced by one entry for each combination of its
-// variables' values; the last variable varies fastest. "$K" in the entry's strings becomes the
-// value of K. Instead of a list of values, a variable may have "layers" (1 to `layers`) or "layers
-// from 0" (0 to `layers` - 1). Errors: `list` is not a list, a sweep is malformed; messages begin
-// with `where`.
+// Returns `list` with each sweep expanded: an entry with the key "for" becomes one entry for each
+// combination of its variables' values. The last variable varies fastest. "$K" in the entry's
+// strings becomes the value of K. Instead of a list of values, a variable may have "layers" (1 to
+// `layers`) or "layers from 0" (0 to `layers` - 1). Errors: `list` is not a list, a sweep is
+// malformed; messages begin with `where`.
 Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& where, int layers);
 
 }  // namespace foretoken

@@ -70,8 +70,9 @@ struct PaperTable {
   std::string name, title, source, differs;
   std::vector<std::string> remarks;
   PaperEvaluator evaluator = PaperEvaluator::kAnswers;
-  bool with_prefill = true;  // whether speed-ups include prefill time
-  // `turns` 0: all turns of a question. `gamma` 0: the mean depth drafted.
+  bool with_prefill = true;  // whether speed-ups and token rates include prefill time
+  // `turns` 0: all turns of a question. `gamma`: the draft length in E(Spd) (M-4); 0: the mean
+  // drafted depth.
   int new_tokens = 1024, turns = 0, repeats = 1, gamma = 0;
   std::vector<PaperSetting> settings;
   std::vector<PaperMethod> methods;
@@ -106,7 +107,7 @@ const PaperMetric& MetricAt(const PaperTable& table, const PaperKey& cell);
 
 // Reads a table. `layers`: the model's number of layers, for sweeps over layers. Errors: a field is
 // missing, unknown or ill-typed; a metric, drafter, tree or verifier is unknown; a printed row is
-// none of the table's rows, or does not have one cell a column. Messages name `origin` and the
+// not a row of the table, or does not have one cell per column. Messages name `origin` and the
 // field.
 Result<PaperTable> ReadPaperTable(const Json& json, const std::string& origin,
                                   const std::string& name, int layers);

@@ -9,7 +9,7 @@
 namespace foretoken {
 
 struct ProcessOutput {
-  int status = 0;        // the exit status, or 128 + the signal that ended the program
+  int status = 0;        // the exit status, or 128 + the signal that killed the program
   std::string out, err;  // its complete standard output and standard error
 };
 

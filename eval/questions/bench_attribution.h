@@ -15,8 +15,9 @@ struct AttributionOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "pld+h"};
   std::string data, json;
-  std::vector<int> least = {2, 5, 8};  // shortest copies counted, in tokens (PLD+, appendix D)
-  int limit = 0;                       // maximum number of questions, evenly chosen; 0: all
+  // Minimum lengths of a copy, in tokens; a score for each (PLD+, appendix D).
+  std::vector<int> least = {2, 5, 8};
+  int limit = 0;  // maximum number of questions, evenly chosen; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
 struct AttributionScores {
@@ -25,11 +26,12 @@ struct AttributionScores {
   int skipped = 0;                // too long, or decoding the tokens does not restore the text
   std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
 };
-// Computes the scores with a loaded model. Errors: those of NewDecoder; a data file that is not
-// in QuoteSum's format.
+// Scores a loaded model. Errors: those of NewDecoder, Generator::Prefill and Generator::Step; a
+// data file that is unreadable, empty or not in QuoteSum's format.
 Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
                                            const LoadedModel& loaded);
-// Errors: those of Load and NewDecoder; a data file that is not in QuoteSum's format.
+// Loads the model, scores it, and prints and writes the scores. Errors: those of Load and
+// ScoreAttribution; an unwritable JSON file.
 Status BenchAttribution(AttributionOptions options);
 
 }  // namespace foretoken

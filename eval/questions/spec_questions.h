@@ -24,7 +24,7 @@ struct SpecQuestion {
 // questions.
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
-// Returns `limit` evenly spaced elements of `all` (0: all of them).
+// Returns at most `limit` evenly spaced elements of `all`; 0: no limit.
 template <typename Question>
 std::vector<Question> TakeEvenly(std::vector<Question> all, int limit) {
   const size_t count = limit > 0 ? std::min(static_cast<size_t>(limit), all.size()) : all.size();

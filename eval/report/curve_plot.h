@@ -1,5 +1,5 @@
-// A plot of the time of a pass over its number of rows, with the lower bound that the
-// machine's limits set.
+// A plot of a pass's time against its number of rows, with the lower bound that the machine's
+// limits set.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct Curve {
   std::vector<CurvePoint> points;
 };
 
-// Returns an SVG document: milliseconds over rows, both logarithmic; solid lines for measured
+// Returns an SVG document: milliseconds against rows, both logarithmic; solid lines for measured
 // points, dashed lines for limits. REQUIRES: a curve with points.
 std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves);
 

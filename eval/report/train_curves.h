@@ -16,9 +16,9 @@ inline constexpr size_t kMostTrainRuns = 2 * kSeriesColours;
 // of a window of `share` of all values around it. `share` 0: the values themselves.
 StepValues Smoothed(const StepValues& values, double share);
 
-// Returns an SVG document with panels over training steps: training and held-out loss; held-out
-// acceptance by draft step (top-1 accuracy if no log has acceptance; language models have neither);
-// learning rate. One colour a run.
+// Returns an SVG document with panels that plot against training steps: training and held-out loss;
+// held-out acceptance by draft step (top-1 accuracy if no log has acceptance; language models have
+// neither); learning rate. One colour per run.
 // REQUIRES: 1 to kMostTrainRuns logs, each with a loss.
 std::string TrainCurvesSvg(const std::vector<TrainLog>& logs);
 

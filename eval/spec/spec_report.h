@@ -22,14 +22,15 @@ struct SpecEntry {
   std::string group;  // "overall", "task" or "category"
   const SpecMethod* method = nullptr;
   int questions = 0;
-  double speedup = 0;  // median over questions of the baseline's seconds a token over the method's
-  Interval interval;   // 95 %, of that median; questions and passes are resampled
+  // Median over questions of the ratio of the baseline's seconds per token to the method's.
+  double speedup = 0;
+  Interval interval;  // 95 %, of that median; questions and passes are resampled
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions, prompt included
   Timing total;                  // sum over questions of medians over passes
-  // The first is a sum over questions of medians over passes, the second a mean without the root.
-  double prefill_seconds = 0, nodes_per_cycle = 0;
-  Metrics metrics;        // of the first pass
+  double prefill_seconds = 0;    // sum over questions of medians over passes
+  double nodes_per_cycle = 0;    // mean number of drafted nodes scored
+  Metrics metrics;               // of the first pass
   bool identical = true;  // every answer of every pass equals the baseline's, token for token
 };
 
@@ -52,8 +53,8 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries);
 // Whether the method's verifier promises the baseline's text and an answer differs from it.
 bool PromiseBroken(const SpecEntry& entry);
 
-// One method's answers as JSONL, a line a question, in the format that Spec-Bench's scripts read.
-// `index`: the method's place in the run.
+// One method's answers as JSONL, one line per question, in the format that Spec-Bench's scripts
+// read. `index`: the method's index in the run.
 std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index);
 
 }  // namespace foretoken

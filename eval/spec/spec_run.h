@@ -85,8 +85,8 @@ struct SpecRun {
 
 class SpecJournal;
 // Answers `questions` with `methods`. `journal`: supplies recorded answers and records new ones;
-// may be null. An interrupt ends the run early (`interrupted`). Errors: an unknown drafter, tree or
-// verifier, bad options, messages that the chat template rejects, see SpecJournal.
+// may be null. An interrupt stops the run early (`interrupted`). Errors: an unknown drafter, tree
+// or verifier; bad options; messages that the chat template rejects; those of SpecJournal.
 Result<SpecRun> RunSpec(const LoadedModel& loaded, const std::vector<SpecMethod>& methods,
                         std::vector<SpecQuestion> questions, const SpecOptions& options,
                         SpecJournal* journal);
