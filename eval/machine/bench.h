@@ -102,6 +102,8 @@ struct ProjectOptions {
   double tau = 0;
   int levels = 6, level_rows = 10;
 };
+// The subcommands. Each prints its results and writes them to options.json if that is set. Errors:
+// an unknown shape or type; a model that cannot be loaded; an unwritable file; out of memory.
 Status BenchLimits(const BenchOptions& options);
 Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);
@@ -109,6 +111,7 @@ Status BenchProfile(const BenchOptions& options);
 Status BenchOverhead(const BenchOptions& options);
 Status BenchProject(const ProjectOptions& options);
 
+// Returns the wall-clock seconds that `work` takes.
 double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);
 // Parses "Q8_0,BF16". Errors: an unknown type.

@@ -9,7 +9,8 @@
 
 namespace foretoken {
 
-// `title`: the model, questions and backend, as plain text. `entries`: SummariseSpec of `run`.
+// Returns the page. `title`: the model, questions and backend, as plain text. `entries`:
+// SummariseSpec of `run`.
 std::string SpecHtml(const std::string& title, const SpecRun& run,
                      const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
                      const Tokenizer& tokenizer);
