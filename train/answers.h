@@ -31,7 +31,7 @@ Result<AnswerOptions> ParseAnswerOptions(const std::vector<std::string>& args);
 
 // Answers the questions and appends the lines to the file batch by batch. A batch holds prompts of
 // similar length; batches come in a fixed random order.
-// Ctrl-C and the time limit end the running batch; its finished answers are kept. Left out:
+// Ctrl-C and the time limit stop the running batch; its finished answers are kept. Left out:
 // conversations without a question or with one asked before, prompts that leave no room for an
 // answer or that the chat template rejects, and answers that repeat themselves up to their limit.
 // Errors: unreadable files, a file at `out` without `force`, no such device. Throws c10::Error if

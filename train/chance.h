@@ -1,5 +1,5 @@
-// Random draws addressed by a key. They need no state of a random-number generator, so a resumed
-// run repeats them, and they depend neither on workers nor on threads.
+// Random draws that are functions of a key. They need no state of a random-number generator, so a
+// resumed run repeats them, and they depend neither on workers nor on threads.
 #pragma once
 
 #include <torch/types.h>

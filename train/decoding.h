@@ -21,10 +21,10 @@ namespace foretoken::train {
 struct DecodingOptions {
   int64_t new_tokens = 256;  // of an answer, at most; the token that ends it counts
   std::vector<Token> stop;   // tokens that end an answer
-  // Steps between two checks of which sequences have ended. The host waits for the device at each
-  // check. 0: by device.
+  // Steps between two checks for finished sequences. The host waits for the device at each check.
+  // 0: by device.
   int64_t check_interval = 0;
-  // Sequences that have ended leave the batch when the share of the others is below this.
+  // Finished sequences leave the batch when the share of unfinished ones falls below this.
   double compact_below = 0.5;
   int64_t prefill_rows = 0;  // rows, padding included, in one pass over prompts; 0: by device
 };
@@ -33,7 +33,7 @@ struct GreedyAnswer {
   enum class End : uint8_t {
     kStop,   // at a token of DecodingOptions::stop
     kLimit,  // after new_tokens tokens
-    kCut,    // the caller ended the batch
+    kCut,    // the caller stopped the batch
   };
   std::vector<Token> tokens;  // without the token that ends it
   End end = End::kLimit;
@@ -42,8 +42,7 @@ struct GreedyAnswer {
 // Thread-safety: one thread.
 class GreedyDecoder {
  public:
-  // Called at every check with the number of sequences that have ended; returns false to end the
-  // batch.
+  // Called at every check with the number of finished sequences; returns false to stop the batch.
   using Watch = std::function<bool(int64_t ended)>;
 
   // `model` must outlive this.
@@ -63,7 +62,7 @@ class GreedyDecoder {
     std::vector<torch::Tensor> keys;  // of each layer, rotated: [B * kv_heads, capacity, head_dim]
     std::vector<torch::Tensor> values;  // of each layer, with the shape of keys
     torch::Tensor last;                 // [B] int64: the token emitted last
-    torch::Tensor ended;                // [B] bool
+    torch::Tensor ended;                // [B] bool: finished
     torch::Tensor index;                // [B] int64: the row in `written`
     RotaryFactors rotation;             // of every column
     torch::Tensor written;              // [prompts, new_tokens] int64, filled with a stop token
@@ -87,7 +86,7 @@ class GreedyDecoder {
   void Emit(const torch::Tensor& next, Live& live) const;
   // The greedy tokens after `stream`, [rows].
   torch::Tensor Choose(const Stream& stream) const;
-  // Drops the sequences that have ended, given `ended` on the CPU.
+  // Drops the finished sequences, given `ended` on the CPU.
   void Compact(const torch::Tensor& ended, Live& live) const;
   std::vector<GreedyAnswer> Collect(const Live& live) const;
 

@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Families, DecodingTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
                                          "llama-yarn", "mistral", "qwen2", "qwen3"));
 
-// Stop tokens end answers; sequences that have ended leave the batch without an effect on others.
+// Stop tokens end answers; finished sequences leave the batch without an effect on others.
 TEST(DecodingStopTest, AnswersEndAtStopTokens) {
   const auto target = OpenFamily("llama");
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);
@@ -117,7 +117,7 @@ TEST(DecodingStopTest, AnswersEndAtStopTokens) {
   ExpectAnswers(*target, prompts, options);
 }
 
-// A watch that returns false ends the batch; answers that have ended are whole.
+// A watch that returns false stops the batch; finished answers are whole.
 TEST(DecodingStopTest, TheWatchEndsABatch) {
   const auto target = OpenFamily("llama");
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);

@@ -41,7 +41,7 @@ struct AttentionParts {
 // `batch` packed sequences of `length` tokens.
 struct Batch {
   int64_t batch = 0, length = 0;
-  uint64_t number = 0;      // index of its first sequence in the run; addresses random draws
+  uint64_t number = 0;      // index of its first sequence in the run; part of random draws' keys
   torch::Tensor ids;        // [batch * length] int32
   torch::Tensor targets;    // [batch * length] int32: the next token
   torch::Tensor weights;    // [batch * length] f32: 0 where the target has no loss

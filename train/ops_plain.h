@@ -25,7 +25,7 @@ RotaryFactors FactorsOf(const torch::Tensor& rope);
 torch::Tensor Rotated(const torch::Tensor& x, const RotaryFactors& factors);
 // Returns the softmax of the products of q and k, times v: [batch, heads, length, head_dim] each.
 // `seen`: bool [batch, 1, length, length], whether a query (row) attends to a key (column); a query
-// attends to one at least.
+// attends to at least one.
 torch::Tensor MaskedAttention(const torch::Tensor& q, const torch::Tensor& k,
                               const torch::Tensor& v, const torch::Tensor& seen);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);

@@ -33,7 +33,7 @@ std::string QuestionOf(const TextDocument& document) {
 }
 
 // Runs this program with the arguments `words` and standard output discarded. Returns its exit
-// status, or the negative of the signal that ended it.
+// status, or the negative of the signal that killed it.
 Result<int> RunProgram(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));

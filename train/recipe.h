@@ -16,7 +16,8 @@ namespace foretoken::train {
 
 struct DataSource {
   std::string files;  // a file, a directory, or a glob
-  // How often the source is seen in an epoch. A fractional part selects other documents each time.
+  // How many times an epoch contains the source. A fractional part selects other documents in each
+  // epoch.
   double weight = 1.0;
 };
 

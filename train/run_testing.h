@@ -242,7 +242,7 @@ class RunTest : public testing::Test {
   }
 
   // Trains in a child process and kills it after 30 logged steps, when it has written a checkpoint.
-  // Returns false if the child ended before that.
+  // Returns false if the child exited before that.
   bool RunAndKill(const TrainOptions& options) {
     Announce(options);
     const std::string& out = options.out;

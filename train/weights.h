@@ -41,7 +41,7 @@ struct NewWeight {
 };
 using Initializer = std::function<torch::Tensor(const NewWeight&)>;
 
-// Returns an initializer that draws normal deviates addressed by (seed, index). They are equal on
+// Returns an initializer that draws normal deviates, which are functions of (seed, index): equal on
 // every machine and for any thread count.
 Initializer NormalWeights(uint64_t seed);
 

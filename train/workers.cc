@@ -27,10 +27,10 @@ using torch::Tensor;
 // The environment variable of processes started by the leader: "RANK COUNT FILE".
 constexpr char kPlace[] = "FORETOKEN_TRAIN_WORKER";
 // The timeout of collective operations. Encoding the data may take the leader hours while the
-// others wait; a worker that dies is noticed without the timeout.
+// others wait. A dead worker is detected at once, without the timeout.
 constexpr std::chrono::hours kPatience{48};
 constexpr std::chrono::milliseconds kGlance{5};
-constexpr int kGlances = 400;  // polls for a child's exit status after a lost connection
+constexpr int kGlances = 400;  // polls for a worker's exit status after a lost connection
 
 struct Place {
   int rank = 0, count = 1;
@@ -132,7 +132,8 @@ Result<std::unique_ptr<Workers>> Workers::Start(int count,
                                                 const std::vector<std::string>& command) {
   Place place;
   if (ReadPlace(place)) {
-    signal(SIGINT, SIG_IGN);  // from the terminal; the leader decides when to stop
+    // Ctrl+C reaches every process of the terminal; the leader decides when to stop.
+    signal(SIGINT, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::unique_ptr<Workers> self(new Workers(place.rank, place.count));
     FT_RETURN_IF_ERROR(self->Join(place.meeting_point));
@@ -169,7 +170,8 @@ Status Workers::StartOthers(const std::vector<std::string>& command,
   return {};
 }
 
-// Returns an error if a worker has ended. Sleeps briefly first, so that it can be called in a loop.
+// Returns an error if a worker has exited. Sleeps briefly first, so that it can be called in a
+// loop.
 Status Workers::CheckOthers() {
   std::this_thread::sleep_for(kGlance);
   for (size_t i = 0; i < others_.size(); ++i) {
@@ -182,8 +184,8 @@ Status Workers::CheckOthers() {
   return {};
 }
 
-// Describes a failed collective operation: by a worker's exit status if one has ended, which is
-// more informative than c10d's message `fault`.
+// Returns the error for a failed call to c10d. Reports the exit status of a worker that has exited;
+// only if there is none, c10d's message `fault`, which says less.
 Error Workers::Lost(const std::string& fault) {
   for (int glance = 0; leads() && glance < kGlances; ++glance) {
     if (const Status s = CheckOthers(); !s.ok()) return s.error();
@@ -210,8 +212,8 @@ Status Workers::Meet() {
   return Sum(nothing);
 }
 
-// Sends all gradients, and for each the number of workers that have it, as one message through host
-// memory.
+// Sums one buffer in host memory: per parameter, 1 if this worker has a gradient and 0 if not (the
+// sum counts the workers that have it); then all gradients.
 Status Workers::SumGradients(const std::vector<NamedParameter>& parameters) {
   if (count_ == 1) return {};
   const torch::NoGradGuard no_grad;

@@ -18,7 +18,7 @@ bool IsWorker();
 
 // A group of workers. All of them must call the same functions in the same order. A sum has the
 // same bits in every process and in every run with an equal number of workers. Sum, Follow, Meet
-// and SumGradients return an error if a worker has ended.
+// and SumGradients return an error if a worker has exited. Thread-safety: one thread.
 class Workers {
  public:
   // Starts a group. The caller is the leader and starts its own executable as the other workers,
@@ -28,21 +28,21 @@ class Workers {
   static Result<std::unique_ptr<Workers>> Start(int count, const std::vector<std::string>& command);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
-  // In the leader, terminates the other workers.
+  // In the leader, kills the other workers.
   ~Workers();
 
   int count() const { return count_; }
   int rank() const { return rank_; }
   bool leads() const { return rank_ == 0; }
 
-  // Replaces `values` by their sums over all workers.
+  // Replaces `values` by their sums over all workers. REQUIRES: equal sizes in all workers.
   Status Sum(std::vector<double>& values);
-  // Replaces `values` by those of the leader.
+  // Replaces `values` by those of the leader. REQUIRES: equal sizes in all workers.
   Status Follow(std::vector<double>& values);
   // A barrier: returns when all workers have called it.
   Status Meet();
   // Replaces the parameters' gradients by their sums over all workers; a gradient that no worker
-  // has stays undefined.
+  // has stays undefined. REQUIRES: the same parameters, f32, in all workers.
   Status SumGradients(const std::vector<NamedParameter>& parameters);
 
  private:
@@ -56,7 +56,7 @@ class Workers {
   Error Lost(const std::string& fault);
 
   int rank_, count_;
-  std::vector<pid_t> others_;  // in the leader: the workers' processes; 0: known to have ended
+  std::vector<pid_t> others_;  // in the leader: the workers' processes; 0: known to have exited
   std::unique_ptr<Group> group_;
 };
 

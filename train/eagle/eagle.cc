@@ -63,7 +63,8 @@ WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTa
 }
 
 // Adds uniform noise to features (H-23): (U - 0.5) * amount * 512 / T, with T the document's length
-// in the sequence. The noise is addressed by seed and batch, so a resumed run repeats it.
+// in the sequence. `key` is derived from the seed and the batch number, so a resumed run repeats
+// the noise.
 void AddNoise(double amount, uint64_t key, const Batch& batch, Tensor features) {
   const Tensor bits = DrawnBits(key, features.numel(), 24, features.device());
   const Tensor uniform = bits.to(torch::kFloat32).mul_(0x1.0p-24).sub_(0.5);

@@ -1,5 +1,5 @@
-// `foretoken train edd`: a layer that reads the target's hidden states as a soft prompt (EDD), or
-// only tokens (VDM, `--encoder 0`).
+// `foretoken train edd`: trains a one-layer draft. EDD attends to the target's hidden states as a
+// soft prompt; VDM (`--encoder 0`) attends to tokens only.
 #include <array>
 #include <cmath>
 
@@ -34,8 +34,8 @@ Result<int> TapOf(const Recipe& r) {
                std::to_string(r.layers + 1) + " to " + std::to_string(r.layers)};
 }
 
-// Returns the rows whose token and next token both have a loss, because drafts begin after a token
-// of the answer.
+// Returns the rows whose token and next token both have a loss: a draft begins after a token of the
+// answer, so the first token of an answer is never drafted.
 Tensor LearntRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
 }
@@ -67,7 +67,8 @@ class EddTask final : public DraftTask {
     return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
   }
 
-  // Frozen parts have no gradients of weights.
+  // A trained part costs three forward passes: forward, input gradients, weight gradients. A frozen
+  // head has no weight gradients, so it costs two. The target is only run forward.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const auto learnt = static_cast<int64_t>(Learnt(batch));
@@ -93,7 +94,7 @@ class EddTask final : public DraftTask {
     return seen;
   }
 
-  // Draws the batch's block length, addressed by seed and batch, so that a resumed run repeats it.
+  // Derives the batch's block length from the seed and the batch number: a resumed run repeats it.
   int64_t BlockOf(const Batch& batch) const {
     const auto choices = static_cast<uint64_t>(block_max_ - block_min_ + 1);
     return block_min_ + static_cast<int64_t>(Mix(block_key_ ^ batch.number) % choices);
@@ -126,7 +127,7 @@ class EddTask final : public DraftTask {
   uint64_t block_key_;
 };
 
-// Simulates each draft step at every position. The loss is that of blocks of steps_ tokens.
+// Simulates each draft step at every position. The loss is that of blocks of `steps_` tokens.
 HeldOut EddTask::Judge(const Batch& batch) {
   const Seen seen = See(batch);
   const auto outputs = [&](const Tensor& starts) {
@@ -139,12 +140,13 @@ HeldOut EddTask::Judge(const Batch& batch) {
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;
   for (int64_t step = 0; step < steps_; ++step) {
-    if (step > 0 && !module_.encodes()) {  // the inputs of a VDM are equal at every step
+    // VDM has no blocks: its outputs are the same at every step.
+    if (step > 0 && !module_.encodes()) {
       guesses.push_back(guesses.back());
       continue;
     }
     const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
-    // Guesses are moved to the row before, where DraftAccuracy expects them.
+    // Row r predicts token r + 1 here, but token r + 2 in DraftAccuracy::Add.
     guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
   }
   return held_out;

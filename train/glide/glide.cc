@@ -97,10 +97,11 @@ class GlideTask final : public DraftTask {
   int64_t steps_;
 };
 
-// Row r of step k reads token r and has k drafted tokens before it; its guess is moved to the row
-// before, where DraftAccuracy expects it. This is exact for drafts of one layer. In deeper drafts,
-// the later layers' keys depend on the mask over the target's positions. Here all rows have the
-// mask of step k, but in drafting each row had the mask of its own step.
+// Row r of step k reads token r and has k drafted tokens before it. It predicts token r + 1 here,
+// but token r + 2 in DraftAccuracy::Add, hence the shift by one row. The result is exact for drafts
+// of one layer. In deeper drafts, the later layers' keys depend on the mask over the target's
+// positions. Here all rows have the mask of step k, but in drafting each row had the mask of its
+// own step.
 HeldOut GlideTask::Judge(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
   if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
