@@ -166,7 +166,9 @@ double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& p
   return drafts.Time();
 }
 
-// Prints how the time of drafts divides among the backend's parts; the rest is the drafter's own.
+// Prints the mean time per thread that a draft spends in each part of the profile; the parts add up
+// to the time of the draft. "other" is work outside of the backend's operations, for example in the
+// drafter; while thread 0 does it alone, the other threads are in "waiting".
 void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passes, Drafts& drafts,
                 std::vector<double>& plain) {
   Profile profile(backend.threads());
@@ -186,15 +188,13 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
     }
   }
   const double scale = 1e3 / args.repeats;
-  double known = 0;
-  for (const Profile::Share& part : parts) known += part.seconds / backend.threads();
-  std::printf("a draft of %d levels: %.3f ms while watched\n", drafts.depth(), all * scale);
+  std::printf("a draft of %d levels: %.3f ms while profiled\n", drafts.depth(), all * scale);
   for (const Profile::Share& part : parts) {
     if (part.seconds == 0) continue;
-    std::printf("  %-28s %7.3f ms a thread\n", part.name.c_str(),
+    std::printf("  %-28s %7.3f ms per thread\n", part.name.c_str(),
                 part.seconds / backend.threads() * scale);
   }
-  std::printf("  %-28s %7.3f ms\n", "outside of the backend", (all - known) * scale);
+  std::puts("  (other: work outside of the backend's operations, as in the drafter)");
 }
 
 // Times drafts of one level and of args.depth levels, interleaved.

@@ -13,7 +13,7 @@ struct BenchDraftArgs {
   ModelArgs model;
   DraftArgs draft;
   bool random = false;  // drafts with random weights instead of a file
-  bool parts = false;   // also prints how the time of a draft divides among the backend's parts
+  bool parts = false;   // also prints how the time of a draft divides among the profile's parts
   int context = 256, depth = 5, repeats = 40;
   std::string json;
 };
