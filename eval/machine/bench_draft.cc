@@ -114,7 +114,7 @@ class Drafts {
   // `tree`: as typed after --tree. Errors are reported by status().
   Drafts(const BenchDraftArgs& args, const LoadedModel& loaded, Drafter& drafter,
          const std::string& tree, int depth)
-      : text_(MadeUpText(loaded.model->config().vocab, args.context + 2)), verifier_(text_) {
+      : text_(MadeUpText(loaded.model->config().vocab, args.context + 1)), verifier_(text_) {
     Result<std::unique_ptr<TreePolicy>> policy = NewTreePolicy(tree);
     if (!policy.ok()) {
       status_ = policy.error();
@@ -127,8 +127,9 @@ class Drafts {
         GeneratorOptions{.limits = {.max_nodes = kMostNodes, .max_depth = depth},
                          .policy = policy_.get()});
     session_ = generator_->Start({.capacity = args.context + kMostNodes});
-    // The verifier forces the token after the prompt, so the root is the same in every run.
-    const auto prompt = std::span(text_).first(static_cast<size_t>(args.context) + 1);
+    // The prompt's tokens are the cached positions. The verifier forces the token after it, so the
+    // root is the same in every run.
+    const auto prompt = std::span(text_).first(static_cast<size_t>(args.context));
     status_ = generator_->Prefill(*session_, prompt, kMostNodes);
     if (status_.ok()) Time();  // the first draft also processes the prompt
   }
