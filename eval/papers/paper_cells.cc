@@ -73,9 +73,18 @@ double TauMicro(const PaperSample& s, const PaperMetric&) { return s.entry->metr
 double TauMacro(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.tau_macro; }
 double AcceptedOnly(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.acc_only; }
 double AlphaEdd(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.alpha_edd; }
-double AlphaLev(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.alpha_lev; }
 double CalibrationOf(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.ECE; }
 double NodesOfCycle(const PaperSample& s, const PaperMetric&) { return s.entry->nodes_per_cycle; }
+
+// Metrics::alpha_lev of the sample's questions, which may be a resample of those of `entry`.
+double AlphaLev(const PaperSample& s, const PaperMetric&) {
+  double overlap = 0, weighed = 0;
+  EachCycle(s, [&](const Cycle& c) {
+    overlap += c.overlap;
+    weighed += c.weighed;
+  });
+  return Ratio(overlap, weighed);
+}
 
 double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
   const auto step = static_cast<size_t>(std::max(0, metric.argument));
@@ -93,7 +102,7 @@ double DraftCost(const PaperSample& s, const PaperMetric&) {
 double ExpectedFromCost(const PaperSample& s, const PaperMetric& metric) {
   const SpecTimes sums = SumsOf(s, s.method);
   const double gamma = s.gamma > 0 ? s.gamma : Ratio(sums.depth, sums.cycles);
-  return ExpectedSpeedup(s.entry->metrics.alpha_lev, gamma, DraftCost(s, metric));
+  return ExpectedSpeedup(AlphaLev(s, metric), gamma, DraftCost(s, metric));
 }
 
 double DraftSecondsOfCycle(const PaperSample& s, const PaperMetric&) {

@@ -17,9 +17,11 @@ struct PaperSample {
   size_t method = 0, plain = 0;       // indices of the method and its baseline in the run's methods
   std::span<const size_t> questions;  // indices in the run
   std::span<const size_t> passes;     // all passes of the run, or a resample of them
-  const SpecEntry* entry = nullptr;   // summary of these questions
-  bool with_prefill = true;           // whether speed-ups and token rates include prefill time
-  int gamma = 0;                      // draft length in E(Spd) (M-4); 0: the mean drafted depth
+  // Summary of the part's questions. A resample keeps it, so metrics that depend on time must not
+  // read it.
+  const SpecEntry* entry = nullptr;
+  bool with_prefill = true;  // whether speed-ups and token rates include prefill time
+  int gamma = 0;             // draft length in E(Spd) (M-4); 0: the mean drafted depth
 };
 
 struct PaperValue {

@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "base/json.h"
 #include "draft/drafter.h"
+#include "eval/papers/paper_cells.h"
 #include "eval/papers/paper_sweep.h"
 #include "eval/papers/paper_table.h"
 #include "tree/tree_policy.h"
@@ -90,6 +91,29 @@ TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
   table.printed[3].rows[1].second[8] = "1.95";  // instead of 1.89
   EXPECT_GT(*PrintedFormulaError(table), 0.04);
   EXPECT_FALSE(PrintedFormulaError(TableOf("edd-1")).has_value());
+}
+
+// M-4: the interval of E(Spd) covers the variance of acceptance; here all costs are equal.
+TEST(PaperMetrics, ResampleTheAcceptanceOfExpectedSpeedups) {
+  SpecRun run;
+  run.questions.resize(8);
+  run.times.resize(1);
+  for (int q = 0; q < 8; ++q) {
+    SpecAnswer answer;
+    answer.cycles = {Cycle{.weighed = 1, .overlap = q % 2 == 0 ? 0.2 : 0.8}};
+    run.answers.push_back({answer, answer});
+    const SpecTimes times{
+        .generation_only = {.tokens = 4, .seconds = 1}, .draft = 0.1, .cycles = 1, .depth = 1};
+    run.times[0].push_back({times, times});
+  }
+  const std::vector<size_t> questions = {0, 1, 2, 3, 4, 5, 6, 7}, passes = run.Passes();
+  const PaperValue value = Evaluate(
+      {.name = "E_spd"},
+      {.run = &run, .method = 1, .plain = 0, .questions = questions, .passes = passes, .gamma = 4});
+  EXPECT_NEAR(value.value, ExpectedSpeedup(0.5, 4, 0.4), 1e-12);
+  ASSERT_TRUE(value.interval.has_value());
+  EXPECT_LT(value.interval->low, value.value - 0.1);
+  EXPECT_GT(value.interval->high, value.value + 0.1);
 }
 
 TEST(PaperTables, LayOutTheirAxes) {
