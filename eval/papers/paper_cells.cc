@@ -157,6 +157,14 @@ constexpr CellRule kCellRules[] = {
 #undef FT_PAPER_METRIC
 };
 
+// Returns the elements of `all` at the indices `drawn`.
+std::vector<size_t> Picked(std::span<const size_t> all, std::span<const size_t> drawn) {
+  std::vector<size_t> picked;
+  picked.reserve(drawn.size());
+  for (const size_t i : drawn) picked.push_back(all[i]);
+  return picked;
+}
+
 const CellRule& RuleOf(const PaperMetric& metric) {
   const auto rule = std::ranges::find(kCellRules, metric.name, &CellRule::name);
   FT_CHECK(rule != std::end(kCellRules));
@@ -169,15 +177,14 @@ PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
   const CellRule& rule = RuleOf(metric);
   PaperValue value{.value = rule.value(sample, metric)};
   if (!rule.timed) return value;
-  std::vector<size_t> places(sample.questions.size());
-  const auto of_drawn = [&](std::span<const size_t> passes, std::span<const size_t> drawn) {
-    for (size_t i = 0; i < drawn.size(); ++i) places[i] = sample.questions[drawn[i]];
+  const auto of_drawn = [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn) {
+    const std::vector<size_t> questions = Picked(sample.questions, drawn);
+    const std::vector<size_t> passes = Picked(sample.passes, drawn_passes);
     PaperSample resampled = sample;
-    resampled.questions = places;
+    resampled.questions = questions;
     resampled.passes = passes;
     return rule.value(resampled, metric);
   };
-  // The sample holds every pass of the run, so the drawn positions are the passes' own indices.
   value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), of_drawn, 0.95,
                                    kCellResamples);
   return value;

@@ -16,9 +16,9 @@ struct PaperSample {
   const SpecRun* run = nullptr;
   size_t method = 0, plain = 0;       // indices of the method and its baseline in the run's methods
   std::span<const size_t> questions;  // indices in the run
-  std::span<const size_t> passes;     // all passes of the run, or a resample of them
-  // Summary of the part's questions. A resample keeps it, so metrics that depend on time must not
-  // read it.
+  std::span<const size_t> passes;     // indices in the run
+  // Summary of the part's questions. Read only by metrics that do not depend on time, because a
+  // resample keeps it.
   const SpecEntry* entry = nullptr;
   bool with_prefill = true;  // whether speed-ups and token rates include prefill time
   int gamma = 0;             // draft length in E(Spd) (M-4); 0: the mean drafted depth
@@ -30,8 +30,9 @@ struct PaperValue {
   std::optional<Interval> interval;
 };
 
-// Computes a metric, and its interval by bootstrap if it depends on time. REQUIRES: the metric is
-// listed in paper_metrics.def, sample.questions is not empty.
+// Computes a metric; adds a bootstrap interval over the sample's questions and passes if the metric
+// depends on time. REQUIRES: the metric is listed in paper_metrics.def; neither sample.questions
+// nor sample.passes is empty.
 PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample);
 // Formats a value as its metric is printed, for example "1.98x [1.37, 2.49]".
 std::string ValueText(const PaperMetric& metric, const PaperValue& value);
