@@ -68,7 +68,8 @@ void AddOverhead(CLI::App& app, BenchOptions* o) {
   app.add_option("--context", o->contexts, "committed positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
-  app.add_option("--drafters", o->drafters, "whose guessing is timed (pld,pld+h)")->delimiter(',');
+  app.add_option("--drafters", o->drafters, "drafters whose drafts are timed (pld,pld+h)")
+      ->delimiter(',');
   AddCommon(app, o);
 }
 
@@ -78,7 +79,7 @@ void AddNeighbours(CLI::App& app, NeighbourOptions* o) {
   app.add_option("--processes", o->processes, "processes that decode together (2,4)")
       ->delimiter(',')
       ->check(CLI::Range(2, 64));
-  app.add_option("--seconds", o->seconds, "of each measurement")
+  app.add_option("--seconds", o->seconds, "seconds of each measurement")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 600.0));
   app.add_option("--context", o->bench.contexts, "committed positions (0)")
@@ -90,7 +91,8 @@ void AddNeighbours(CLI::App& app, NeighbourOptions* o) {
 void AddProject(CLI::App& app, ProjectOptions* o) {
   BenchOptions* b = &o->bench;
   b->nodes = 60;
-  app.add_option("--shape", b->random, "the target's: llama2-7b, llama2-13b, llama3-8b, 1.1b, ...")
+  app.add_option("--shape", b->random,
+                 "the target's shape: llama2-7b, llama2-13b, llama3-8b, 1.1b, ...")
       ->required();
   app.add_option("--tau", o->tau, "tokens a cycle writes, as measured or published elsewhere")
       ->required()
@@ -137,7 +139,8 @@ void AddProfile(CLI::App& app, BenchOptions* o) {
 }
 
 void AddKernels(CLI::App& app, BenchOptions* o) {
-  app.add_option("--shape", o->shape, "whose products: 1.1b, 160m, 34m")->capture_default_str();
+  app.add_option("--shape", o->shape, "model shape whose products are timed: 1.1b, 160m, 34m")
+      ->capture_default_str();
   app.add_option("--type", o->types, "number formats, as in Q8_0,BF16")->capture_default_str();
   AddIsaArg(app, &o->backend);
   AddRows(app, o);
@@ -161,42 +164,43 @@ int Run_bench(int argc, char** argv) {
   CLI::App& limits =
       *app.add_subcommand("limits", "read bandwidth, multiply-add peaks and hand-overs");
   AddCommon(limits, &options);
-  CLI::App& decode = *app.add_subcommand("decode", "plain decoding, and t(rows) / t(1)");
+  CLI::App& decode = *app.add_subcommand("decode", "autoregressive decoding, and t(rows) / t(1)");
   AddDecode(decode, &options);
   CLI::App& kernels = *app.add_subcommand("kernels", "single products");
   AddKernels(kernels, &options);
-  CLI::App& profile = *app.add_subcommand("profile", "which part of a pass takes how long");
+  CLI::App& profile = *app.add_subcommand("profile", "how long each part of a pass takes");
   BenchOptions profile_options;
   AddProfile(profile, &profile_options);
   CLI::App& overhead =
-      *app.add_subcommand("overhead", "what of a speculative step is not the model's pass");
+      *app.add_subcommand("overhead", "the time of a speculative step outside of the model's pass");
   AddOverhead(overhead, &options);
   CLI::App& draft =
-      *app.add_subcommand("draft", "what a level of drafting costs, over a plain pass");
+      *app.add_subcommand("draft", "the cost of a level of drafting, relative to a one-row pass");
   BenchDraftArgs draft_args;
   AddBenchDraftArgs(draft, &draft_args);
   CLI::App& neighbours = *app.add_subcommand(
-      "neighbours", "decoding beside other processes that need the cores, over decoding alone");
+      "neighbours",
+      "decoding beside other processes that use the cores, relative to decoding alone");
   NeighbourOptions neighbour_options;
   AddNeighbours(neighbours, &neighbour_options);
-  CLI::App& batch =
-      *app.add_subcommand("batch", "many texts at once, over one at a time, and kept prompts");
+  CLI::App& batch = *app.add_subcommand(
+      "batch", "many texts at once, relative to one at a time, and cached prompts");
   BatchOptions batch_options;
   AddBatchArgs(batch, &batch_options);
   CLI::App& project = *app.add_subcommand(
-      "project", "what a known acceptance length would gain on a model that is not at hand");
+      "project", "the expected speed-up on a model whose weights are not available");
   ProjectOptions project_options;
   AddProject(project, &project_options);
   CLI::App& attribution =
       *app.add_subcommand("attribution", "how well copying finds the sources of quotes");
   AttributionOptions attribution_options;
   AddAttributionArgs(attribution, &attribution_options);
-  CLI::App& fidelity =
-      *app.add_subcommand("fidelity", "how far a model's answers are from another's, on a text");
+  CLI::App& fidelity = *app.add_subcommand(
+      "fidelity", "how far a model's next-token distributions are from another's, on a text");
   FidelityOptions fidelity_options;
   AddFidelityArgs(fidelity, &fidelity_options);
-  CLI::App& spec = *app.add_subcommand(
-      "spec", "how much faster methods answer questions, side by side with plain decoding");
+  CLI::App& spec =
+      *app.add_subcommand("spec", "the speed-up of methods over the baseline, on questions");
   BenchSpecArgs spec_args;
   DeclareBenchSpec(spec, &spec_args);
   CLI::App& paper =

@@ -185,7 +185,7 @@ void Report(const Written& written, const LeftOut& left_out, bool quiet) {
       {left_out.unasked, "without a question"},
       {left_out.repeated, "asked before"},
       {left_out.too_long, "without room for an answer"},
-      {left_out.circling, "with an answer that runs in circles"}};
+      {left_out.circling, "with an answer that repeats itself"}};
   std::string text;
   for (const auto& [count, reason] : reasons) {
     if (count == 0) continue;

@@ -249,7 +249,7 @@ TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
     EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json") == before_[1], true);
   }
   WriteBytes(run_.out + "/tokenizer_data.json", R"({"tokens": 3})");
-  EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is no tokenizer of a run"));
+  EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is not a tokenizer of a run"));
 }
 
 // A run that diverges keeps its last checkpoint with finite results.

@@ -183,7 +183,7 @@ Result<TokenizerData> LoadTokenizer(const std::string& directory) {
     t.eog = json.at("eog").get<std::vector<Token>>();
     t.chat_template = json.at("chat_template").get<std::string>();
   } catch (const std::exception& fault) {
-    return Error{path + ": is no tokenizer of a run: " + std::string(JsonReason(fault.what()))};
+    return Error{path + ": is not a tokenizer of a run: " + std::string(JsonReason(fault.what()))};
   }
   FT_RETURN_IF_ERROR(CheckTokenizer(t, path));
   return t;

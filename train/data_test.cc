@@ -406,7 +406,7 @@ TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
   }
   const std::string told = testing::internal::GetCapturedStderr();
   for (const char* line : {":2: ", ":3: ", ":4: "}) {
-    EXPECT_THAT(told, HasSubstr(path + line + "is no step of a run; the line is kept"));
+    EXPECT_THAT(told, HasSubstr(path + line + "is not a step of a run; the line is kept"));
   }
   std::ifstream in(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), kept);

@@ -72,7 +72,7 @@ std::string KeptLines(const std::string& path, int64_t last_step) {
     if (end == std::string_view::npos) break;  // cut off by a kill
     const std::optional<int64_t> step = StepOf(rest.substr(0, end));
     if (!step) {
-      std::fprintf(stderr, "%s:%ld: is no step of a run; the line is kept\n", path.c_str(),
+      std::fprintf(stderr, "%s:%ld: is not a step of a run; the line is kept\n", path.c_str(),
                    static_cast<long>(number));
     }
     if (step.value_or(0) <= last_step) kept.append(rest.substr(0, end + 1));

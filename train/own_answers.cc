@@ -140,8 +140,10 @@ Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string
   words.insert(words.end(), {"--quiet", "--warm-up", "0"});
   FT_ASSIGN_OR_RETURN(const int status, RunProgram(words));
   Result<MeasuredDraft> found =
-      status == 0 ? ReadMeasuredDraft(json, method)
-                  : Error{"bench spec ended with status " + std::to_string(status)};
+      status == 0
+          ? ReadMeasuredDraft(json, method)
+          : Error{"bench spec " + (status < 0 ? "was killed by signal " + std::to_string(-status)
+                                              : "exited with status " + std::to_string(status))};
   std::error_code fault;
   std::filesystem::remove(json, fault);
   if (!found.ok()) return found.error();

@@ -40,7 +40,7 @@ const Field kFields[] = {
      "the embedding is the output matrix too"},
     {"pre", &Recipe::pre, AnyText(), Change::kNever, "pre-tokenizer"},
     {"tokenizer_mib", &Recipe::tokenizer_mib, AboveTo(0.0, 1e6), Change::kNever,
-     "MiB of text the tokenizer is learnt from"},
+     "MiB of text that the tokenizer is trained on"},
     {"length", &Recipe::length, Whole(2, 1 << 20), Change::kAsked, "tokens of a packed sequence"},
     {"batch", &Recipe::batch, Whole(1, 1 << 16), Change::kAsked, "sequences at once"},
     {"accumulate", &Recipe::accumulate, Whole(1, 1 << 16), Change::kAsked,
@@ -49,7 +49,7 @@ const Field kFields[] = {
     {"warmup", &Recipe::warmup, Whole(0, kMostSteps), Change::kAsked,
      "steps until the full learning rate"},
     {"epochs", &Recipe::epochs, FromTo(0.0, 1e6), Change::kAsked,
-     "times the data are seen, instead of steps (0: steps)"},
+     "passes over the data, instead of steps (0: steps)"},
     {"warmup_share", &Recipe::warmup_share, FromTo(0.0, 1.0), Change::kAsked,
      "warm-up as a share of the steps (0: warmup)"},
     {"decay_steps", &Recipe::decay_steps, Whole(0, kMostSteps), Change::kAsked,
@@ -71,7 +71,7 @@ const Field kFields[] = {
     {"clip_value", &Recipe::clip_value, FromTo(0.0, 1e6), Change::kAsked,
      "largest entry of a gradient (0: any)"},
     {"ema", &Recipe::ema, FromToBelow(0.0, 1.0), Change::kAsked,
-     "judge and export the weights' moving average of this decay (0: none)"},
+     "evaluate and export a moving average of the weights with this decay (0: none)"},
     {"schedule", &Recipe::schedule, OneOf("cosine linear constant"), Change::kAsked,
      "learning rate after the warm-up: cosine, linear or constant"},
     {"time_budget", &Recipe::time_budget, Duration(1e9), Change::kAsked,
@@ -97,7 +97,7 @@ const Field kFields[] = {
     {"workers", &Recipe::workers, Whole(1, 256), Change::kFree,
      "processes that share a step's batches (accumulate), a GPU each where there are GPUs"},
     {"feature_cache", &Recipe::feature_cache, Size(int64_t{1} << 50), Change::kFree,
-     "most bytes of a drafter's target's work kept for later epochs, e.g. 20GiB (0: none)"},
+     "maximum bytes of the target's results kept for later epochs, e.g. 20GiB (0: none)"},
 };
 
 // A help line: the flag, padding, its meaning.

@@ -22,7 +22,7 @@ Status CheckRunFiles(const std::string& out) {
     std::error_code missing;
     const fs::file_type type = fs::status(path, missing).type();
     if (type == fs::file_type::not_found || type == fs::file_type::regular) continue;
-    return Error{path.string() + ": is no regular file, which a run needs there"};
+    return Error{path.string() + ": is not a regular file, which a run needs there"};
   }
   return {};
 }

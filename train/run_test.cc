@@ -123,14 +123,14 @@ TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   ExpectTwoWorkersAgree(one, 3 * (2 + 2 * 9));
 }
 
-// If a worker ends, the error names the worker and its exit status.
+// If a worker exits, the error names the worker and its exit status.
 TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.workers = 2;
-  run.command = {"train_test", "--gtest_filter=None.At.All"};  // ends at once
+  run.command = {"train_test", "--gtest_filter=None.At.All"};  // exits at once
   const Status ended = Train(run);
   ASSERT_FALSE(ended.ok());
-  EXPECT_THAT(ended.error().message, testing::HasSubstr("worker 1 ended with status 0"));
+  EXPECT_THAT(ended.error().message, testing::HasSubstr("worker 1 exited with status 0"));
   run.recipe.workers = 3;
   const Status uneven = Train(run);
   ASSERT_FALSE(uneven.ok());

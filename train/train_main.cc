@@ -74,7 +74,7 @@ constexpr char kUsageText[] =
     "that comes before it, as training data for drafts: foretoken distill for GPUs. Greedy.\n"
     "Questions of similar length are answered together, so lines are in another order than the\n"
     "data; 'source' is the number of the conversation. Ctrl-C keeps the answers that are\n"
-    "finished. Left out are questions asked before and answers that run in circles.\n"
+    "finished. Left out are questions asked before and answers that repeat themselves.\n"
     "  --new-tokens N        of an answer, at most (256)\n"
     "  --context N           longest prompt and answer together, in tokens (1024)\n"
     "  --batch N             questions at a time (1024)\n"

@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
@@ -49,15 +51,20 @@ bool ReadPlace(Place& place) {
 }
 
 std::string EndInWords(int status) {
-  return WIFSIGNALED(status) ? "was ended by signal " + std::to_string(WTERMSIG(status))
-                             : "ended with status " + std::to_string(WEXITSTATUS(status));
+  return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                             : "exited with status " + std::to_string(WEXITSTATUS(status));
 }
 
 Result<std::string> NewMeetingPoint() {
   std::error_code fault;
-  std::string path = (std::filesystem::temp_directory_path(fault) / "foretoken_XXXXXX").string();
-  const int file = fault ? -1 : mkstemp(path.data());
-  if (file < 0) return Error{path + ": cannot create, needed for --workers"};
+  const std::filesystem::path folder = std::filesystem::temp_directory_path(fault);
+  if (fault) return Error{"--workers: cannot find a folder for a file: " + fault.message()};
+  std::string path = (folder / "foretoken_XXXXXX").string();
+  const int file = mkstemp(path.data());
+  if (file < 0) {
+    return Error{folder.string() +
+                 ": cannot create a file here, which --workers needs: " + std::strerror(errno)};
+  }
   close(file);
   return path;
 }
@@ -179,7 +186,7 @@ Status Workers::CheckOthers() {
     if (others_[i] == 0 || waitpid(others_[i], &status, WNOHANG) != others_[i]) continue;
     others_[i] = 0;
     return Error{"worker " + std::to_string(i + 1) + " " + EndInWords(status) +
-                 "; the same command continues from the last checkpoint"};
+                 "; run the same command again to continue from the last checkpoint"};
   }
   return {};
 }
@@ -191,7 +198,7 @@ Error Workers::Lost(const std::string& fault) {
     if (const Status s = CheckOthers(); !s.ok()) return s.error();
   }
   return Error{"worker " + std::to_string(rank_) +
-               " lost the others: " + fault.substr(0, fault.find('\n'))};
+               " lost its connection to the other workers: " + fault.substr(0, fault.find('\n'))};
 }
 
 Status Workers::Sum(std::vector<double>& values) {

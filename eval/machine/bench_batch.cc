@@ -102,7 +102,8 @@ Status BatchBench::CheckSame(const std::vector<BatchWay>& ways) {
     for (const BatchRun& run : way.runs) {
       if (run.answers == ways[0].runs[0].answers) continue;
       return Error{"answers of " + std::to_string(way.slots) + " texts at once with drafter " +
-                   way.drafter + " are not those of one at a time without: this is a defect"};
+                   way.drafter +
+                   " differ from those of one text at a time without drafts: this is a defect"};
     }
   }
   return {};
@@ -195,8 +196,8 @@ Result<Json> BatchBench::Point(int sessions) {
 
 Result<Json> BatchBench::Mixed() {
   std::printf(
-      "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most: that\n"
-      "ran at once; aside: times that one gave up its memory\n",
+      "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most:\n"
+      "texts that ran at once; aside: times that a text gave up its memory\n",
       options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
   std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s %5s %6s\n", "sessions", "together", "drafter",
               "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
@@ -232,7 +233,7 @@ Result<Json> BatchBench::Shared() {
   for (size_t i = 0; i < sample; ++i) {
     if (hits.answers[i] == misses.answers[i]) continue;
     return Error{"answer " + std::to_string(i) +
-                 " is another one where its prompt was kept: this is a defect"};
+                 " differs if its prompt is cached: this is a defect"};
   }
   const Counters& c = hits.counters;
   const double tau = MeanOf(hits.written_a_cycle, hits.written_a_cycle.size());

@@ -199,7 +199,7 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
               options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
               subject.backend->Name().c_str(), outcome.limits.threads);
   const Sample plain = Medians(outcome.decoding);
-  std::printf("plain decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
+  std::printf("autoregressive decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
               1 / plain.seconds, 100 * plain.reads, outcome.limits.bandwidth() * 1e-9);
   if (outcome.curve.front().rows == 1) {
     const Sample alone = Medians(outcome.curve.front().passes);
@@ -207,13 +207,12 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
                 100 * alone.reads);
   }
   if (outcome.limits.threads > 1) {
-    std::printf("threads met in %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
+    std::printf("hand-over to all threads and back %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
                 outcome.most_meeting * 1e6);
   }
-  std::printf(
-      "first caches gave %.1f to %.1f G words/s; undisturbed: over %.1f before and after a pass\n",
-      outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
-      kUndisturbed * outcome.most_loads * 1e-9);
+  std::printf("L1 loads %.1f to %.1f G words/s; undisturbed: above %.1f before and after a pass\n",
+              outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
+              kUndisturbed * outcome.most_loads * 1e-9);
   PrintPrompt(outcome);
   std::printf(
       "                                              undisturbed passes alone\n"

@@ -233,9 +233,10 @@ Result<Decoder> DecoderFor(const BenchDraftArgs& args, const LoadedModel& loaded
 }
 
 void PrintLevel(const LevelTime& time, double plain) {
-  std::printf("%-22s a level %7.3f ms, %5.3f of a plain pass; the first %7.3f ms, %5.3f\n",
-              time.tree.c_str(), time.level * 1e3, time.level / plain, time.first * 1e3,
-              time.first / plain);
+  std::printf(
+      "%-7s first level %7.3f ms (%5.3f of a one-row pass), each further level %7.3f ms (%5.3f)\n",
+      time.tree.c_str(), time.first * 1e3, time.first / plain, time.level * 1e3,
+      time.level / plain);
 }
 
 }  // namespace
@@ -247,12 +248,12 @@ void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args) {
       ->type_name("NAME");
   AddDraftOptions(app, &args->draft);
   app.add_flag("--random-draft", args->random, "a HASS draft of random weights in place of a file");
-  app.add_flag("--parts", args->parts, "also show which part of a draft takes how long");
+  app.add_flag("--parts", args->parts, "also show how long each part of a draft takes");
   app.add_option("--context", args->context, "committed positions (256)")
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--depth", args->depth, "levels of the drafts that are timed (5)")
       ->check(CLI::Range(2, 15));
-  app.add_option("--repeats", args->repeats, "drafts of each figure (40)")
+  app.add_option("--repeats", args->repeats, "drafts timed per figure (40)")
       ->check(CLI::Range(1, 100000));
   app.add_option("--json", args->json, "also write the figures to this file")
       ->check(WritableFile());
@@ -284,8 +285,8 @@ Status BenchDraft(const BenchDraftArgs& args) {
               loaded.backend->Name().c_str(), loaded.backend->threads(), args.context,
               args.repeats);
   std::printf(
-      "a plain pass %.3f ms, of %.1f MB; a level reads %.2f MB, %.3f of them\n", pass * 1e3,
-      static_cast<double>(loaded.model->weight_bytes()) / 1e6,
+      "a one-row pass takes %.3f ms and reads %.1f MB; a level reads %.2f MB, %.3f times as much\n",
+      pass * 1e3, static_cast<double>(loaded.model->weight_bytes()) / 1e6,
       static_cast<double>(prior.level_bytes) / 1e6,
       static_cast<double>(prior.level_bytes) / static_cast<double>(loaded.model->weight_bytes()));
   Json levels = Json::array();

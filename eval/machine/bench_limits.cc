@@ -147,7 +147,7 @@ Status BenchLimits(const BenchOptions& options) {
   std::printf("multiply-adds, %d threads\n  int8 %8.0f G/s\n  bf16 %8.0f G/s\n  f32  %8.0f G/s\n",
               limits.threads, limits.int8_macs * 1e-9, limits.bf16_macs * 1e-9,
               limits.f32_macs * 1e-9);
-  std::printf("loads out of first caches, %d threads\n  %8.1f G words/s\n", limits.threads,
+  std::printf("loads from L1 caches, %d threads\n  %8.1f G words/s\n", limits.threads,
               limits.first_cache_loads * 1e-9);
   if (limits.threads > 1) {
     std::printf("hand-over to %d threads and back\n  %.2f us\n", limits.threads,

@@ -114,7 +114,7 @@ using Children = std::vector<std::unique_ptr<ChildProcess>>;
 Result<double> AnswerOf(const ChildProcess& child) {
   Reply answer;
   if (!Receive(child.socket(), &answer, sizeof answer)) {
-    return Error{"a decoding process ended before its time"};
+    return Error{"a decoding process ended unexpectedly"};
   }
   if (answer.fault[0] != 0) return Error{answer.fault};
   return answer.tokens_per_second;
@@ -172,10 +172,10 @@ std::vector<Scenario> Scenarios(const NeighbourOptions& options) {
 Status Report(const std::vector<Scenario>& scenarios, OutputFile& json) {
   const double alone = Median(scenarios.front().rates);
   Json list = Json::array();
-  std::printf("%-34s %12s %8s\n", "", "tokens/s", "of alone");
+  std::printf("%-34s %12s %9s\n", "", "tokens/s", "vs. alone");
   for (const Scenario& s : scenarios) {
     const double rate = Median(s.rates);
-    std::printf("%-34s %12.1f %8.2f\n", s.name.c_str(), rate, rate / alone);
+    std::printf("%-34s %12.1f %9.2f\n", s.name.c_str(), rate, rate / alone);
     list.push_back({{"name", s.name},
                     {"processes", s.processes},
                     {"busy_loops", s.loops},

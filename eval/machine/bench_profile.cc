@@ -48,9 +48,9 @@ PassProfile ProfilePasses(const BenchOptions& options, Backend& backend, TimedPa
 void Print(const PassProfile& pass, int threads) {
   double total = 0;
   for (const Profile::Share& share : pass.shares) total += share.seconds;
-  std::printf("\n%d rows: %.2f ms a pass (%.2f when nobody watches)\n", pass.rows,
+  std::printf("\n%d rows: %.2f ms a pass (%.2f without the profiler)\n", pass.rows,
               pass.watched * 1e3, pass.unwatched * 1e3);
-  std::printf("part                         ms a thread   share\n");
+  std::printf("part                       ms per thread   share\n");
   for (const Profile::Share& share : pass.shares) {
     if (share.seconds == 0) continue;
     std::printf("%-28s %11.3f %6.1f%%\n", share.name.c_str(), share.seconds / threads * 1e3,

@@ -50,9 +50,9 @@ Projection Project(const ProjectOptions& options, const Costs& costs) {
 void Print(const ProjectOptions& options, const Costs& costs, const Projection& p,
            const std::string& backend) {
   const BenchOptions& b = options.bench;
-  std::printf("%s of random weights in %s, %s, behind %d positions (medians of %d)\n",
+  std::printf("%s of random weights in %s, %s, %d committed positions (medians of %d)\n",
               b.random.c_str(), b.types.c_str(), backend.c_str(), b.contexts.front(), b.repeats);
-  std::printf("  a plain pass            %9.2f ms\n", costs.plain * 1e3);
+  std::printf("  a one-row pass          %9.2f ms\n", costs.plain * 1e3);
   std::printf("  a pass over %4d nodes   %9.2f ms  %.2fx\n", b.nodes, costs.verify * 1e3,
               costs.verify / costs.plain);
   std::printf("  a level of drafting     %9.2f ms  %.3fx (%s, %d rows)\n", costs.level * 1e3,
@@ -61,7 +61,7 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
               options.level_rows);
   std::printf(
       "projection, nothing was decoded: %d levels and a pass take %.2f ms; at tau %.2f\n"
-      "that is %.2f tokens/s, %.2fx of plain decoding. It pays from tau %.2f on.\n",
+      "that is %.2f tokens/s, %.2fx the baseline. The speed-up exceeds 1 above tau %.2f.\n",
       options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.even);
 }
 

@@ -50,10 +50,9 @@ std::string IdentityNote(const std::vector<SpecEntry>& entries) {
     same = same && e.identical;
     if (PromiseBroken(e)) broken.append(broken.empty() ? "" : ", ").append(MethodLabel(*e.method));
   }
-  if (!broken.empty()) return "Wrote other tokens than plain decoding: " + broken + ".";
-  return same ? "Every answer is, token for token, that of plain decoding."
-              : "Every answer whose verifier promises it is that of plain decoding, token for "
-                "token.";
+  if (!broken.empty()) return "Wrote other tokens than the baseline: " + broken + ".";
+  return same ? "Every answer is, token for token, that of the baseline."
+              : "Every answer whose verifier promises it is that of the baseline, token for token.";
 }
 
 }  // namespace

@@ -202,7 +202,7 @@ class PaperReader {
       const std::string rest = text.substr(metric.name.size() + 1);
       if (rest.empty() || rest.size() > 3 ||
           rest.find_first_not_of("0123456789") != std::string::npos) {
-        return Wrong(field, "'" + text + "'", "a number behind the colon");
+        return Wrong(field, "'" + text + "'", "a number after the colon");
       }
       metric.argument = std::stoi(rest);
     }

@@ -91,7 +91,7 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
   }
   const auto speculates = [](const SpecMethod& m) { return m.draft.drafter != kNoDrafter; };
   if (std::ranges::any_of(plan->methods, speculates)) return {};
-  std::string why = table.name + ": none of its methods can be run";
+  std::string why = table.name + ": none of its speculative methods can be run";
   for (const std::string& note : plan->notes) why.append("\n  ").append(note);
   return Error{why};
 }
@@ -105,7 +105,8 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
     if (part.mean) continue;
     const std::filesystem::path path = std::filesystem::path(folder) / part.questions;
     if (!FileExists(path)) {
-      AddNote(part.name + ": there is no " + part.questions + " among the questions", &plan->notes);
+      AddNote(part.name + ": " + part.questions + " is not in the folder of questions",
+              &plan->notes);
       continue;
     }
     FT_ASSIGN_OR_RETURN(auto questions, QuestionsOfPart(table, part, path.string(), limit));
@@ -121,7 +122,7 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
   plan->questions.reserve(placed.size());
   for (auto& [place, question] : placed) plan->questions.push_back(std::move(question));
   if (!plan->questions.empty()) return {};
-  return Error{table.name + ": --questions " + folder + " holds none of the files that it asks"};
+  return Error{table.name + ": --questions " + folder + " holds no questions for this table"};
 }
 
 Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
@@ -138,8 +139,9 @@ Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
   FT_ASSIGN_OR_RETURN(SpecRun run, RunSpec(loaded, plan.methods, std::move(plan.questions),
                                            args.options, journal ? &*journal : nullptr));
   if (run.questions.empty()) {
-    return Error{table.name + ": no question was answered by every method" +
-                 (run.too_long > 0 ? ": all are longer than the context" : "")};
+    return Error{
+        table.name + ": no question was answered by every method" +
+        (run.too_long > 0 ? "; longer than the context: " + std::to_string(run.too_long) : "")};
   }
   return run;
 }

@@ -78,7 +78,7 @@ class PeerBench {
   }
 
   void Print() const {
-    std::fputs(MarkdownHead({"engine", "decoding", "tokens/s [95 %]", "over its own plain",
+    std::fputs(MarkdownHead({"engine", "decoding", "tokens/s [95 %]", "vs. its own baseline",
                              "same text as ours"})
                    .c_str(),
                stdout);
@@ -97,7 +97,7 @@ class PeerBench {
     for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
     std::puts(
         "- Medians over answers of tokens a second after the prompt, each program's own "
-        "clock; every question was asked of all in turn.");
+        "clock; the programs were interleaved question by question.");
   }
 
   Json ToJson() const {
@@ -134,7 +134,7 @@ class PeerBench {
       methods_.push_back(std::move(method));
       columns_.push_back({.engine = "foretoken", .mode = mode.name});
       if (mode.commands.empty()) {
-        notes_.push_back(mode.name + ": no peer on this machine does it");
+        notes_.push_back(mode.name + ": no program on this machine supports it");
         continue;
       }
       columns_.push_back({.engine = kOther, .mode = mode.name});

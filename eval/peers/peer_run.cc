@@ -91,7 +91,7 @@ std::optional<double> PeerRate(const std::string& printed) {
 }
 
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
-  std::string why = mode->name + ": no program";
+  std::string why = mode->name + ": no program found (or no draft model given)";
   while (!mode->commands.empty()) {
     std::vector<std::string> command = mode->commands.front();
     for (const std::string& word :
@@ -108,8 +108,8 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
       rate = PeerRate(output.err + "\n" + output.out);
     }
     if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
-    why = command[0] + ": ended with status " + std::to_string(output.status) +
-          (output.status == 0 ? " without a word on its speed" : "") + ": " + LastLine(output.err);
+    why = command[0] + ": exited with status " + std::to_string(output.status) +
+          (output.status == 0 ? " but reported no speed" : "") + ": " + LastLine(output.err);
     mode->commands.erase(mode->commands.begin());
   }
   return Error{why};

@@ -78,7 +78,8 @@ TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
   EXPECT_EQ(answer->tokens_per_second, 50.5);
   EXPECT_EQ(modes[0].commands.size(), 2u);  // the command that failed was removed
   Write("llama-cli", "echo mute");
-  EXPECT_THAT(AskPeer(&modes[0], task).error().message, HasSubstr("without a word on its speed"));
+  EXPECT_THAT(AskPeer(&modes[0], task).error().message,
+              HasSubstr("exited with status 0 but reported no speed"));
 }
 
 // Command lines that need a draft model get its file.

@@ -174,7 +174,8 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
   app.add_option("--data", options->data, "QuoteSum as JSON lines, {\"turns\", \"reference\"} each")
       ->required()
       ->type_name("FILE");
-  app.add_option("--min", options->least, "shortest copies counted, in tokens (2,5,8)")
+  app.add_option("--min", options->least,
+                 "minimum lengths of a copy, in tokens; a score for each (2,5,8)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--limit", options->limit, "questions at most, taken evenly from the file (all)")

@@ -167,13 +167,12 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
   if (run.too_long > 0) std::printf(", %d more are longer than the context", run.too_long);
   if (run.interrupted) std::printf("; interrupted");
   std::printf(
-      ". Speed-up: the median over questions of the time a token takes plainly over the method's, "
-      "prompt\nincluded; in brackets where the median of such questions%s lies in 95 of 100 "
-      "cases.\n",
+      ". Speed-up: the median over questions of the ratio of the baseline's time per token to the "
+      "method's,\nprompt included; in brackets its 95 %% interval: questions%s are resampled.\n",
       run.times.size() > 1 ? " and passes" : "");
   for (const SpecEntry& e : entries) {
     if (e.group == "overall" && PromiseBroken(e)) {
-      std::printf("%s wrote other tokens than plain decoding\n", e.method->name.c_str());
+      std::printf("%s wrote other tokens than the baseline\n", e.method->name.c_str());
     }
   }
 }
@@ -243,8 +242,9 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),
                                                  args.options, journal ? &*journal : nullptr));
   if (run.questions.empty()) {
-    return Error{args.questions + ": no question was answered by every method" +
-                 (run.too_long > 0 ? ": all are longer than the context" : "")};
+    return Error{
+        args.questions + ": no question was answered by every method" +
+        (run.too_long > 0 ? "; longer than the context: " + std::to_string(run.too_long) : "")};
   }
   const std::vector<SpecEntry> entries = SummariseSpec(run, methods);
   std::fputs(MarkdownTables(entries).c_str(), stdout);

@@ -112,19 +112,20 @@ std::string SpecHtml(const std::string& title, const SpecRun& run,
   std::string html = "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>";
   html += EscapedXml(title) + "</title><style>" + kStyle + "</style></head><body>\n<h1>" +
           EscapedXml(title) + "</h1>\n";
-  AddPart("Overall",
-          "Speed-up: the median over questions of the time a token takes plainly over the "
-          "method's, prompt included; every method answered each question in turn with plain "
-          "decoding.",
-          OverallTable(entries), html);
+  AddPart(
+      "Overall",
+      "Speed-up: the median over questions of the ratio of the baseline's time per token to the "
+      "method's, prompt included; the methods and the baseline were interleaved question by "
+      "question.",
+      OverallTable(entries), html);
   AddPart("Speed-up", "Lines: the 95 % interval of the median.", SpeedupBars(entries), html);
-  AddPart("Acceptance by depth", "Of the drafts that got so far.", AcceptanceByDepth(overall),
-          html);
-  AddPart("Reliability", "How often a guess of a confidence came true.",
+  AddPart("Acceptance by depth", "Among the drafts accepted at all earlier steps.",
+          AcceptanceByDepth(overall), html);
+  AddPart("Reliability", "The share of guesses accepted, by their confidence.",
           ReliabilityDiagram(run, overall, methods), html);
-  AddPart("Nodes a pass", "Least, quartiles, most.", NodeBoxes(run, methods), html);
+  AddPart("Nodes a pass", "Minimum, quartiles and maximum.", NodeBoxes(run, methods), html);
   AddPart("Where the time went", "", TimeShares(run, methods), html);
-  AddPart("What a pass costs", "Scoring and deciding, in this run.", PassCurve(run), html);
+  AddPart("What a pass costs", "Scoring and verifying, in this run.", PassCurve(run), html);
   AddPart("Size and speed", "", SizeTradeOff(overall), html);
   AddPart("What was accepted",
           "Green and blue: drafted tokens of one pass each. Orange: tokens of the model itself.",

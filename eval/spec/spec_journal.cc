@@ -155,7 +155,7 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
     // If the file's first line was cut off, it is a prefix of `first_line`, and the file is
     // started over.
     if (number == 0 && !first_line.starts_with(text)) {
-      return Error{path + ": is no journal of bench spec"};
+      return Error{path + ": is not a journal of bench spec"};
     }
   }
   FT_ASSIGN_OR_RETURN(journal.out_, AppendedFile::Open(path));

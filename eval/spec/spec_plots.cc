@@ -96,7 +96,7 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
     y += kRowHeight;
   }
   svg.Line(at(1), kSpecTop, at(1), y, "#333");
-  svg.Text(at(1), y + 14, "plain decoding", "middle");
+  svg.Text(at(1), y + 14, "baseline", "middle");
   return std::move(svg).Finish();
 }
 

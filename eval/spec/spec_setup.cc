@@ -21,21 +21,20 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--warm-up", o->warm_up, "questions answered before the clock runs")
+  app.add_option("--warm-up", o->warm_up, "questions answered untimed at the start")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
   app.add_option_function<double>(
          "--time", [o](double minutes) { o->seconds = 60 * minutes; },
-         "minutes after which no further question is begun; passes share them")
+         "minutes after which no further question starts; passes share them")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--repeats", o->repeats, "passes over all questions; times are medians over them")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option(
          "--costs", o->costs,
-         "trees weigh the costs in FILE throughout, so that they are the same in every run; "
-         "written after a warm-up of 24 questions if there is none (default: as measured on the "
-         "way)")
+         "file of costs that trees weigh, so that they are the same in every run; written after a "
+         "warm-up of 24 questions if absent (default: costs measured during the run)")
       ->type_name("FILE")
       ->check(WritableFile());
   AddSeedArg(app, &o->sampling.seed, "noise seed (0); -1 = random, and printed");
@@ -47,7 +46,7 @@ void DeclareRecords(CLI::App& app, std::string* json, std::string* resume) {
       ->type_name("FILE")
       ->check(WritableFile());
   app.add_option("--resume", *resume,
-                 "keep what is answered here; the same command goes on from it")
+                 "record the answers in FILE; the same command, run again, continues from them")
       ->type_name("FILE")
       ->check(WritableFile());
 }

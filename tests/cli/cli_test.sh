@@ -639,7 +639,7 @@ assert len(pictures) == 7, len(pictures)
 texts = [''.join(xml.fromstring(p).itertext()) for p in pictures]
 assert all('nan' not in p and 'inf' not in p for p in pictures)
 assert 'pld+h/lookahead' in page or 'pld+h,lookahead' in page
-assert 'plain decoding' in texts[0] and 'ECE' in texts[2] and 'verifying' in texts[4]
+assert 'baseline' in texts[0] and 'ECE' in texts[2] and 'verifying' in texts[4]
 assert page.count('<pre>') == 12
 EOF
 [ "$(head -n 1 "$dir/answers/5-draft-model.jsonl" | python3 -c "import json,sys; s=json.load(sys.stdin); \
@@ -711,7 +711,7 @@ expect_text "journal.jsonl:2: not the answers to a question: turns, cycles" err 
 printf 'notes without a line break' >"$dir/journal.jsonl"
 cp "$dir/journal.jsonl" "$dir/kept"
 expect_status 1 "bench spec over notes" resumed -n 20
-expect_text "journal.jsonl: is no journal of bench spec" err "bench spec over notes"
+expect_text "journal.jsonl: is not a journal of bench spec" err "bench spec over notes"
 cmp -s "$dir/journal.jsonl" "$dir/kept" || fail "bench spec: notes were replaced by a journal"
 
 rm -f "$dir/interrupted.json"
@@ -948,7 +948,7 @@ expect_text "2 questions of chat.jsonl (mt_bench), 1 questions of chat.jsonl (qa
 expect_text "Absent: there is no none.jsonl" out "bench paper says what it could not ask"
 expect_text "Wish: it all" out "bench paper says what is lacking"
 expect_text "EDD needs a file" out "bench paper says what draft is missing"
-expect_text "token for token, that of plain decoding" out "bench paper compares texts"
+expect_text "token for token, that of the baseline" out "bench paper compares texts"
 [ "$(json "$dir/paper.json" "len(s['cells']) == 4 * 2 * 3 * 3 and len(s['results']) == 4 * 2 * 2 \
   and all(c['low'] <= c['value'] <= c['high'] for c in s['cells'] if 'low' in c) \
   and [c['value'] for c in s['cells'] if c['row'] == ['Twin'] and c['metric'] == 'alpha_n'] == [1.0] * 6 \
@@ -986,7 +986,7 @@ expect_status 0 "bench paper of ranks" ranks --draft "draft-model=$model"
 [ "$(grep -c "tiny.*| Twin | 1.00 | 1.00 |" "$dir/out")" = 2 ] || fail "bench paper of ranks: $(cat "$dir/out")"
 expect_text "EDD needs a file" out "bench paper of ranks says what draft is missing"
 expect_status 1 "bench paper of ranks without a draft" ranks
-expect_text "none of its methods can be run" err "bench paper of ranks without a draft"
+expect_text "none of its speculative methods can be run" err "bench paper of ranks without a draft"
 sed 's/writing/summarization/' "$dir/questions.jsonl" >"$dir/folder/spec_bench.jsonl"
 expect_status 0 "bench paper by layers" "$bin" bench paper pld-fig3 -m "$model" -t 1 --questions "$dir/folder" -n 8 \
   --limit 1 --warm-up 0 -q
@@ -1089,7 +1089,7 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   rm -f "$dir/lm/run/log.jsonl"
   mkfifo "$dir/lm/run/log.jsonl"
   expect_status 1 "train with a pipe for its log" timeout 20 "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/run" --steps 1 --force
-  expect_text "log.jsonl: is no regular file" err "train with a pipe for its log"
+  expect_text "log.jsonl: is not a regular file" err "train with a pipe for its log"
   expect_status 1 "train into its data" "$bin" train lm --data "$dir/lm" --out "$dir/lm" --steps 1
   expect_text "is the folder of training data" err "train into its data"
   # shellcheck disable=SC3045
@@ -1194,14 +1194,14 @@ expect_text "| the other | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" ou
   "$dir/peers/llama-cli.log")" = 3 ] || fail "bench peers asks otherwise: $(cat "$dir/peers/llama-cli.log")"
 printf '#!/bin/sh\necho no such option >&2\nexit 1\n' >"$dir/peers/llama-lookup"
 expect_status 0 "bench peers where a mode fails" peers --peer-bin "$dir/peers"
-expect_text "n-gram look-up: left out; $dir/peers/llama-lookup: ended with status 1: no such option" out \
+expect_text "n-gram look-up: left out; $dir/peers/llama-lookup: exited with status 1: no such option" out \
   "bench peers where a mode fails"
 expect_status 1 "bench peers without any" peers --peer-bin "$dir/nothing"
 expect_text "no other engine on this machine: none of llama-completion, llama-cli" err "bench peers without any"
 printf '#!/bin/sh\necho no such model >&2\nexit 3\n' >"$dir/nothing/llama-cli"
 chmod +x "$dir/nothing/llama-cli"
 expect_status 1 "a peer that fails" peers --peer-bin "$dir/nothing"
-expect_text "llama-cli: ended with status 3: no such model" err "a peer that fails"
+expect_text "llama-cli: exited with status 3: no such model" err "a peer that fails"
 
 # Where memory runs out a command says so, wherever it does: status 1 and a sentence, never an abort.
 # expect_little_memory WHAT COMMAND...: from what the program takes to begin with up to what the command takes.

@@ -132,7 +132,7 @@ constexpr std::array<Setting, 6> kSettings = {{
 
 extern const Method kMethod_chimera;
 const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
-                                "heads that see all tokens, through a light encoder",
+                                "heads that attend to all tokens through a light encoder",
                                 kSettings,
                                 &PrepareTask<ChimeraTask>,
                                 &Export,

@@ -257,7 +257,7 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
        "share of tokens that passes after the first take from the draft, not from the text"},
       {"objective", "topk",
        OneOf("topk topp normed_topk_linear normed_topk_softmax bidirectional_topk recall bild"),
-       "what is learnt of likely tokens: topk, topp, normed_topk_linear, "
+       "the loss on likely tokens: topk, topp, normed_topk_linear, "
        "normed_topk_softmax, bidirectional_topk, recall or bild"},
       {"topk", "10", Whole(1, kMostTopTokens), "tokens of that loss"},
       {"topp", "0.9", Between(0.0, 1.0), "their mass, for topp"},
@@ -277,7 +277,7 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
        "feature: fc passes the feature on, and the layer adds nothing to it yet; layer: the "
        "layer's other weights are the target's last as well"},
       {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)"},
-      {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
+      {"eval_steps", "5", Whole(1, 16), "draft steps evaluated on held-out text", Change::kFree},
   }};
 }
 constexpr auto kEagle = Settings("1", "0");

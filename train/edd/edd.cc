@@ -186,20 +186,21 @@ constexpr std::array<Setting, 9> kSettings = {{
     kTargetSetting,
     {"encoder", "1", Whole(0, 1), "0: a draft that reads tokens only (VDM)", Change::kNever},
     {"layer", EddSpec::kTapSetting, Whole(-kMostLayers, kMostLayers),
-     "hidden state that is the soft prompt; 0: embeddings, -1: the last"},
+     "hidden state used as the soft prompt; 0: embeddings, -1: the last"},
     {"loss", "kl", OneOf("kl ce"), "kl: the target's distribution; ce: the text's tokens"},
-    {"block_min", "5", Whole(1, 128), "fewest tokens of a block; each batch has its own length"},
-    {"block_max", "10", Whole(1, 128), "most tokens of a block"},
+    {"block_min", "5", Whole(1, 128),
+     "minimum tokens per block; the length is drawn for each batch"},
+    {"block_max", "10", Whole(1, 128), "maximum tokens per block"},
     {"train_embedding", "1", Whole(0, 1), "0: the target's embedding", Change::kNever},
     {"train_head", "1", Whole(0, 1), "0: the target's LM head", Change::kNever},
-    {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting", Change::kFree},
+    {"eval_steps", "5", Whole(1, 16), "draft steps evaluated on held-out text", Change::kFree},
 }};
 
 }  // namespace
 
 extern const Method kMethod_edd;
 const Method kMethod_edd = {EddSpec::kMethod.data(),
-                            "a layer that reads the target's hidden states as a soft prompt",
+                            "a layer that attends to the target's hidden states as a soft prompt",
                             kSettings,
                             &Prepare,
                             &Export,

@@ -166,8 +166,8 @@ constexpr Setting kFfn = {"draft_ffn", "0", Whole(0, kMostFfn),
                           "its inner feed-forward width (0: the target's)", Change::kNever};
 constexpr Setting kHeads = {"draft_heads", "0", Whole(0, kMostHeads),
                             "its heads, of keys as well (0: the target's)", Change::kNever};
-constexpr Setting kSteps = {"eval_steps", "5", Whole(1, 16), "steps of held-out drafting",
-                            Change::kFree};
+constexpr Setting kSteps = {"eval_steps", "5", Whole(1, 16),
+                            "draft steps evaluated on held-out text", Change::kFree};
 
 constexpr std::array kVanilla = {kTargetSetting, kLayers, kHidden, kFfn, kHeads, kSteps};
 constexpr std::array kGlide = {
@@ -177,7 +177,7 @@ constexpr std::array kGlide = {
     kFfn,
     kHeads,
     Setting{"block", "5", Whole(1, kMostBlockSize),
-            "positions of a block, which sees the target before it only"},
+            "positions of a block, which attends only to the target before it"},
     Setting{"kv_layer", "0", Whole(0, kMostLayers),
             "the target's layer, from 1, that the last draft layer reads (0: top)"},
     kSteps};
@@ -194,7 +194,7 @@ const Method kMethod_glide = {GlideSpec::kMethod.data(),
                               &GlideSpec::OwnName};
 const Method kMethod_vanilla = {
     "vanilla",
-    "glide without looking at the target",
+    "glide without attention to the target",
     kVanilla,
     &Prepare,
     &Export,

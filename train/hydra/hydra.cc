@@ -119,7 +119,7 @@ constexpr std::array<Setting, 5> kSettings = {{
 
 extern const Method kMethod_hydra;
 const Method kMethod_hydra = {HydraSpec::kMethod.data(),
-                              "heads that know the guesses before their own (Hydra++)",
+                              "heads that read the earlier heads' guesses (Hydra++)",
                               kSettings,
                               &PrepareTask<HydraTask>,
                               &Export,
