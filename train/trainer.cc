@@ -96,7 +96,7 @@ class Trainer {
   Metrics Evaluate(const std::vector<Batch>& batches);
   Result<StepResult> Step();
   Status Update(const std::vector<Batch>& batches, int64_t update, StepResult& r);
-  Status AddUp(StepResult& r);
+  Status SumOverWorkers(StepResult& r);
   void CountTime(double seconds);
   double Now() const { return options_.clock(); }
   double Progressed() const { return ProgressOf(recipe_, state_); }
@@ -156,7 +156,7 @@ Result<bool> Trainer::GoesOn() {
   std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
                               static_cast<double>(plan.from), static_cast<double>(plan.end),
                               plan.progress};
-  FT_RETURN_IF_ERROR(workers_.Follow(word));
+  FT_RETURN_IF_ERROR(workers_.BroadcastFromLeader(word));
   state_.seconds = word[0];
   plan.from = static_cast<int64_t>(word[2]);
   plan.end = static_cast<int64_t>(word[3]);
@@ -235,7 +235,7 @@ Result<Trainer::StepResult> Trainer::Step() {
     FT_RETURN_IF_ERROR(Update(batches, update, r));
   }
   for (const Batch& batch : batches) r.flops += task_->Flops(batch);
-  FT_RETURN_IF_ERROR(AddUp(r));
+  FT_RETURN_IF_ERROR(SumOverWorkers(r));
   for (const auto& [name, value] : r.metrics) {
     if (!std::isfinite(value)) return NotFinite(state_.step + 1, name, value);
   }
@@ -264,7 +264,7 @@ Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepRe
 }
 
 // Sums the step's metrics and its floating-point operations over the workers.
-Status Trainer::AddUp(StepResult& r) {
+Status Trainer::SumOverWorkers(StepResult& r) {
   std::vector<double> values = {r.flops};
   for (const auto& [name, value] : r.metrics) values.push_back(value);
   FT_RETURN_IF_ERROR(workers_.Sum(values));
@@ -462,9 +462,9 @@ Status Train(const TrainOptions& asked) {
   options.profile = options.profile && workers->leads();
   FT_RETURN_IF_ERROR(FindRun(*method, options));
   // The other workers wait here until the leader has encoded the data.
-  if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());
+  if (!workers->leads()) FT_RETURN_IF_ERROR(workers->Barrier());
   FT_ASSIGN_OR_RETURN(Prepared prepared, method->prepare(options, device));
-  if (workers->leads()) FT_RETURN_IF_ERROR(workers->Meet());
+  if (workers->leads()) FT_RETURN_IF_ERROR(workers->Barrier());
   if (!options.quiet) {
     std::fprintf(stderr, "%zu documents, %zu tokens, vocabulary of %ld\n",
                  prepared.corpus.documents.size(), prepared.corpus.ids.size(),

@@ -27,35 +27,35 @@ namespace {
 using torch::Tensor;
 
 // The environment variable of processes started by the leader: "RANK COUNT FILE".
-constexpr char kPlace[] = "FORETOKEN_TRAIN_WORKER";
+constexpr char kWorkerVariable[] = "FORETOKEN_TRAIN_WORKER";
 // The timeout of collective operations. Encoding the data may take the leader hours while the
 // others wait. A dead worker is detected at once, without the timeout.
-constexpr std::chrono::hours kPatience{48};
-constexpr std::chrono::milliseconds kGlance{5};
-constexpr int kGlances = 400;  // polls for a worker's exit status after a lost connection
+constexpr std::chrono::hours kCollectiveTimeout{48};
+constexpr std::chrono::milliseconds kPollInterval{5};
+constexpr int kExitStatusPolls = 400;  // polls for a worker's exit status after a lost connection
 
-struct Place {
+struct WorkerSpec {
   int rank = 0, count = 1;
-  std::string meeting_point;
+  std::string rendezvous_file;
 };
 
-// Reads kPlace; returns false in a process that was not started as a worker.
-bool ReadPlace(Place& place) {
-  const char* text = std::getenv(kPlace);
+// Reads kWorkerVariable; returns false in a process that was not started as a worker.
+bool ReadWorkerSpec(WorkerSpec& spec) {
+  const char* text = std::getenv(kWorkerVariable);
   int used = 0;
-  if (text == nullptr || std::sscanf(text, "%d %d %n", &place.rank, &place.count, &used) != 2) {
+  if (text == nullptr || std::sscanf(text, "%d %d %n", &spec.rank, &spec.count, &used) != 2) {
     return false;
   }
-  place.meeting_point = text + used;
+  spec.rendezvous_file = text + used;
   return true;
 }
 
-std::string EndInWords(int status) {
+std::string DescribeExit(int status) {
   return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
                              : "exited with status " + std::to_string(WEXITSTATUS(status));
 }
 
-Result<std::string> NewMeetingPoint() {
+Result<std::string> NewRendezvousFile() {
   std::error_code fault;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(fault);
   if (fault) return Error{"--workers: cannot find a folder for a file: " + fault.message()};
@@ -71,7 +71,7 @@ Result<std::string> NewMeetingPoint() {
 
 }  // namespace
 
-bool IsWorker() { return std::getenv(kPlace) != nullptr; }
+bool IsWorker() { return std::getenv(kWorkerVariable) != nullptr; }
 
 #if FT_GLOO
 
@@ -80,34 +80,34 @@ struct Workers::Group {
 };
 
 namespace {
-std::string Arrival(int rank) { return "arrived." + std::to_string(rank); }
+std::string ReadyKey(int rank) { return "ready." + std::to_string(rank); }
 }  // namespace
 
-Status Workers::Join(const std::string& meeting_point) {
+Status Workers::Join(const std::string& rendezvous_file) {
   try {
     constexpr int kLeaveFile = -1;
-    auto store = c10::make_intrusive<c10d::FileStore>(meeting_point, kLeaveFile);
-    store->set(Arrival(rank_), {1});
-    for (int rank = 1; leads() && rank < count_; ++rank) {  // a failed worker never arrives
-      while (!store->check({Arrival(rank)})) FT_RETURN_IF_ERROR(CheckOthers());
+    auto store = c10::make_intrusive<c10d::FileStore>(rendezvous_file, kLeaveFile);
+    store->set(ReadyKey(rank_), {1});
+    for (int rank = 1; leads() && rank < count_; ++rank) {  // a failed worker never gets ready
+      while (!store->check({ReadyKey(rank)})) FT_RETURN_IF_ERROR(CheckWorkers());
     }
-    auto options = c10d::ProcessGroupGloo::Options::create(kPatience);
+    auto options = c10d::ProcessGroupGloo::Options::create(kCollectiveTimeout);
     options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
     group_ = std::make_unique<Group>();
     group_->gloo =
         c10::make_intrusive<c10d::ProcessGroupGloo>(std::move(store), rank_, count_, options);
   } catch (const std::exception& fault) {
-    return Lost(fault.what());
+    return LostConnectionError(fault.what());
   }
-  return Meet();
+  return Barrier();
 }
 
-Status Workers::AddUp(Tensor& values) {
+Status Workers::AllReduce(Tensor& values) {
   try {
     std::vector<Tensor> tensors = {values};
     group_->gloo->allreduce(tensors)->wait();
   } catch (const std::exception& fault) {
-    return Lost(fault.what());
+    return LostConnectionError(fault.what());
   }
   return {};
 }
@@ -120,7 +120,7 @@ Status Workers::Join(const std::string&) {
   return Error{"this build's libtorch has no Gloo, which --workers needs (libgloo-dev)"};
 }
 
-Status Workers::AddUp(Tensor&) { return {}; }
+Status Workers::AllReduce(Tensor&) { return {}; }
 
 #endif
 
@@ -128,7 +128,7 @@ Workers::Workers(int rank, int count) : rank_(rank), count_(count) {}
 
 // Killing the workers is safe: only the leader writes the run's results.
 Workers::~Workers() {
-  for (const pid_t pid : others_) {
+  for (const pid_t pid : worker_pids_) {
     if (pid == 0) continue;
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
@@ -137,55 +137,56 @@ Workers::~Workers() {
 
 Result<std::unique_ptr<Workers>> Workers::Start(int count,
                                                 const std::vector<std::string>& command) {
-  Place place;
-  if (ReadPlace(place)) {
+  WorkerSpec spec;
+  if (ReadWorkerSpec(spec)) {
     // Ctrl+C reaches every process of the terminal; the leader decides when to stop.
     signal(SIGINT, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    std::unique_ptr<Workers> self(new Workers(place.rank, place.count));
-    FT_RETURN_IF_ERROR(self->Join(place.meeting_point));
+    std::unique_ptr<Workers> self(new Workers(spec.rank, spec.count));
+    FT_RETURN_IF_ERROR(self->Join(spec.rendezvous_file));
     return self;
   }
   std::unique_ptr<Workers> self(new Workers(0, count));
   if (count == 1) return self;
-  FT_ASSIGN_OR_RETURN(const std::string meeting_point, NewMeetingPoint());
-  Status joined = self->StartOthers(command, meeting_point);
-  if (joined.ok()) joined = self->Join(meeting_point);
+  FT_ASSIGN_OR_RETURN(const std::string rendezvous_file, NewRendezvousFile());
+  Status joined = self->SpawnWorkers(command, rendezvous_file);
+  if (joined.ok()) joined = self->Join(rendezvous_file);
   std::error_code ignored;
-  std::filesystem::remove(meeting_point, ignored);
+  std::filesystem::remove(rendezvous_file, ignored);
   FT_RETURN_IF_ERROR(joined);
   return self;
 }
 
-Status Workers::StartOthers(const std::vector<std::string>& command,
-                            const std::string& meeting_point) {
+Status Workers::SpawnWorkers(const std::vector<std::string>& command,
+                             const std::string& rendezvous_file) {
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   for (int rank = 1; rank < count_; ++rank) {
-    std::string place = std::string(kPlace) + "=" + std::to_string(rank) + " " +
-                        std::to_string(count_) + " " + meeting_point;
-    std::vector<char*> environment = {place.data()};
+    std::string spec = std::string(kWorkerVariable) + "=" + std::to_string(rank) + " " +
+                       std::to_string(count_) + " " + rendezvous_file;
+    std::vector<char*> environment = {spec.data()};
     for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
     environment.push_back(nullptr);
     pid_t pid = 0;
     const int fault =
         posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environment.data());
     if (fault != 0) return Error{"cannot start worker " + std::to_string(rank)};
-    others_.push_back(pid);
+    worker_pids_.push_back(pid);
   }
   return {};
 }
 
 // Returns an error if a worker has exited. Sleeps briefly first, so that it can be called in a
 // loop.
-Status Workers::CheckOthers() {
-  std::this_thread::sleep_for(kGlance);
-  for (size_t i = 0; i < others_.size(); ++i) {
+Status Workers::CheckWorkers() {
+  std::this_thread::sleep_for(kPollInterval);
+  for (size_t i = 0; i < worker_pids_.size(); ++i) {
     int status = 0;
-    if (others_[i] == 0 || waitpid(others_[i], &status, WNOHANG) != others_[i]) continue;
-    others_[i] = 0;
-    return Error{"worker " + std::to_string(i + 1) + " " + EndInWords(status) +
+    pid_t& pid = worker_pids_[i];
+    if (pid == 0 || waitpid(pid, &status, WNOHANG) != pid) continue;
+    pid = 0;
+    return Error{"worker " + std::to_string(i + 1) + " " + DescribeExit(status) +
                  "; run the same command again to continue from the last checkpoint"};
   }
   return {};
@@ -193,9 +194,9 @@ Status Workers::CheckOthers() {
 
 // Returns the error for a failed call to c10d. Reports the exit status of a worker that has exited;
 // only if there is none, c10d's message `fault`, which says less.
-Error Workers::Lost(const std::string& fault) {
-  for (int glance = 0; leads() && glance < kGlances; ++glance) {
-    if (const Status s = CheckOthers(); !s.ok()) return s.error();
+Error Workers::LostConnectionError(const std::string& fault) {
+  for (int polls = 0; leads() && polls < kExitStatusPolls; ++polls) {
+    if (const Status s = CheckWorkers(); !s.ok()) return s.error();
   }
   return Error{"worker " + std::to_string(rank_) +
                " lost its connection to the other workers: " + fault.substr(0, fault.find('\n'))};
@@ -204,17 +205,17 @@ Error Workers::Lost(const std::string& fault) {
 Status Workers::Sum(std::vector<double>& values) {
   if (count_ == 1) return {};
   Tensor sums = torch::tensor(values, torch::kFloat64);
-  FT_RETURN_IF_ERROR(AddUp(sums));
+  FT_RETURN_IF_ERROR(AllReduce(sums));
   std::copy_n(sums.data_ptr<double>(), values.size(), values.begin());
   return {};
 }
 
-Status Workers::Follow(std::vector<double>& values) {
+Status Workers::BroadcastFromLeader(std::vector<double>& values) {
   if (!leads()) values.assign(values.size(), 0.0);
   return Sum(values);
 }
 
-Status Workers::Meet() {
+Status Workers::Barrier() {
   std::vector<double> nothing(1);
   return Sum(nothing);
 }
@@ -228,23 +229,23 @@ Status Workers::SumGradients(const std::vector<NamedParameter>& parameters) {
   int64_t total = count;
   for (const NamedParameter& p : parameters) total += p.value.numel();
   Tensor message = torch::zeros({total});
-  int64_t at = count;
+  int64_t offset = count;
   for (int64_t i = 0; i < count; ++i) {
     const Tensor& gradient = parameters[i].value.grad();
     const int64_t size = parameters[i].value.numel();
     if (gradient.defined()) {
       message[i] = 1.0f;
-      message.narrow(0, at, size).copy_(gradient.reshape({-1}));
+      message.narrow(0, offset, size).copy_(gradient.reshape({-1}));
     }
-    at += size;
+    offset += size;
   }
-  FT_RETURN_IF_ERROR(AddUp(message));
-  at = count;
+  FT_RETURN_IF_ERROR(AllReduce(message));
+  offset = count;
   for (int64_t i = 0; i < count; ++i) {
     Tensor value = parameters[i].value;
-    const Tensor sum = message.narrow(0, at, value.numel()).view(value.sizes());
+    const Tensor sum = message.narrow(0, offset, value.numel()).view(value.sizes());
     if (message.data_ptr<float>()[i] > 0.0f) value.mutable_grad() = sum.to(value.device());
-    at += value.numel();
+    offset += value.numel();
   }
   return {};
 }

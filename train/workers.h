@@ -17,8 +17,9 @@ namespace foretoken::train {
 bool IsWorker();
 
 // A group of workers. All of them must call the same functions in the same order. A sum has the
-// same bits in every process and in every run with an equal number of workers. Sum, Follow, Meet
-// and SumGradients return an error if a worker has exited. Thread-safety: one thread.
+// same bits in every process and in every run with an equal number of workers. Sum,
+// BroadcastFromLeader, Barrier and SumGradients return an error if a worker has exited.
+// Thread-safety: one thread.
 class Workers {
  public:
   // Starts a group. The caller is the leader and starts its own executable as the other workers,
@@ -38,9 +39,9 @@ class Workers {
   // Replaces `values` by their sums over all workers. REQUIRES: equal sizes in all workers.
   Status Sum(std::vector<double>& values);
   // Replaces `values` by those of the leader. REQUIRES: equal sizes in all workers.
-  Status Follow(std::vector<double>& values);
+  Status BroadcastFromLeader(std::vector<double>& values);
   // A barrier: returns when all workers have called it.
-  Status Meet();
+  Status Barrier();
   // Replaces the parameters' gradients by their sums over all workers; a gradient that no worker
   // has stays undefined. REQUIRES: the same parameters, f32, in all workers.
   Status SumGradients(const std::vector<NamedParameter>& parameters);
@@ -49,14 +50,15 @@ class Workers {
   struct Group;  // c10d's
 
   Workers(int rank, int count);
-  Status StartOthers(const std::vector<std::string>& command, const std::string& meeting_point);
-  Status Join(const std::string& meeting_point);
-  Status AddUp(torch::Tensor& values);
-  Status CheckOthers();
-  Error Lost(const std::string& fault);
+  Status SpawnWorkers(const std::vector<std::string>& command, const std::string& rendezvous_file);
+  Status Join(const std::string& rendezvous_file);
+  Status AllReduce(torch::Tensor& values);
+  Status CheckWorkers();
+  Error LostConnectionError(const std::string& fault);
 
   int rank_, count_;
-  std::vector<pid_t> others_;  // in the leader: the workers' processes; 0: known to have exited
+  // In the leader, the processes of workers 1, 2, ...; 0: known to have exited.
+  std::vector<pid_t> worker_pids_;
   std::unique_ptr<Group> group_;
 };
 
