@@ -171,7 +171,9 @@ Status Workers::SpawnWorkers(const std::vector<std::string>& command,
     pid_t pid = 0;
     const int fault =
         posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, arguments.data(), environment.data());
-    if (fault != 0) return Error{"cannot start worker " + std::to_string(rank)};
+    if (fault != 0) {
+      return Error{"cannot start worker " + std::to_string(rank) + ": " + std::strerror(fault)};
+    }
     worker_pids_.push_back(pid);
   }
   return {};
