@@ -153,19 +153,19 @@ TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
   const Corpus corpus = Documents(lengths);
   Packer packer(corpus, {1.0}, 128, 5);
   ASSERT_FALSE(packer.empty());
-  std::vector<int> seen(corpus.ids.size(), 0);
+  std::vector<int> uses(corpus.ids.size(), 0);
   int64_t inputs = 0;
   for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
     int64_t used = 0;
     for (const Piece& p : packer.At(i)) {
-      for (int32_t t = 0; t < p.count; ++t) ++seen[p.first + t];
+      for (int32_t t = 0; t < p.count; ++t) ++uses[p.first + t];
       used += p.count;
     }
     EXPECT_LE(used, 128);
     inputs += used;
   }
-  for (size_t i = 0; i + 1001 < seen.size(); ++i) EXPECT_LE(seen[i], 1);
-  EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), int64_t{0}), inputs);
+  for (size_t i = 0; i + 1001 < uses.size(); ++i) EXPECT_LE(uses[i], 1);
+  EXPECT_EQ(std::accumulate(uses.begin(), uses.end(), int64_t{0}), inputs);
   EXPECT_GT(inputs, 0.95 * 128 * packer.sequences_in_epoch());
 }
 

@@ -25,9 +25,9 @@ constexpr int64_t kCandidates = 8;
 Tensor PromptMask(const Tensor& first, int64_t columns, int64_t window) {
   const Tensor position = torch::arange(columns, first.options());
   const Tensor query = position.view({-1, 1}), key = position.view({1, -1});
-  Tensor seen = (key <= query).logical_and(key >= first.view({-1, 1, 1, 1}));
-  if (window > 0) seen = seen.logical_and(key > query - window);
-  return seen.logical_or(key == query);
+  Tensor visible = (key <= query).logical_and(key >= first.view({-1, 1, 1, 1}));
+  if (window > 0) visible = visible.logical_and(key > query - window);
+  return visible.logical_or(key == query);
 }
 
 }  // namespace

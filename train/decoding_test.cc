@@ -124,9 +124,9 @@ TEST(DecodingStopTest, TheWatchEndsABatch) {
   const Tokens first = Reference(*target, prompts[0], {.new_tokens = 2}).tokens;
   GreedyDecoder decoder(target->model(),
                         {.new_tokens = 8, .stop = {first[1]}, .check_interval = 4});
-  int64_t seen = 0;
+  int64_t finished = 0;
   const std::vector<GreedyAnswer> answers = decoder.Decode(prompts, [&](int64_t ended) {
-    seen = ended;
+    finished = ended;
     return false;
   });
   int64_t whole = 0;
@@ -135,7 +135,7 @@ TEST(DecodingStopTest, TheWatchEndsABatch) {
     whole += answer.end == End::kStop ? 1 : 0;
   }
   EXPECT_EQ(answers[0].end, End::kStop);
-  EXPECT_EQ(seen, whole);
+  EXPECT_EQ(finished, whole);
 }
 
 // Products in bf16 decode too, and choose tokens by their logits in f32.

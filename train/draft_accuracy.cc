@@ -79,14 +79,14 @@ void DraftAccuracy::AppendTo(Metrics& metrics) const {
 Metrics DraftTask::Evaluate(const std::vector<Batch>& batches) {
   torch::NoGradGuard no_grad;
   DraftAccuracy accuracy(steps());
-  double loss = 0.0, learnt = 0.0;
+  double loss = 0.0, loss_terms = 0.0;
   for (const Batch& batch : batches) {
-    const HeldOut held_out = Judge(batch);
+    const HeldOut held_out = EvaluateHeldOut(batch);
     loss += held_out.loss;
-    learnt += held_out.learnt;
+    loss_terms += held_out.loss_terms;
     accuracy.Add(batch, held_out.said, held_out.guesses);
   }
-  Metrics metrics = {{"heldout_loss", loss / std::max(learnt, 1.0)}};
+  Metrics metrics = {{"heldout_loss", loss / std::max(loss_terms, 1.0)}};
   accuracy.AppendTo(metrics);
   return metrics;
 }

@@ -57,9 +57,9 @@ class DraftAccuracy {
 
 // A draft's loss and guesses on a held-out batch.
 struct HeldOut {
-  double loss = 0.0, learnt = 0.0;     // a sum, and its number of terms (Task::Learnt)
-  torch::Tensor said;                  // as in DraftAccuracy::Add
-  std::vector<torch::Tensor> guesses;  // as in DraftAccuracy::Add
+  double loss = 0.0, loss_terms = 0.0;  // a sum, and its number of terms (Task::CountLossTerms)
+  torch::Tensor said;                   // as in DraftAccuracy::Add
+  std::vector<torch::Tensor> guesses;   // as in DraftAccuracy::Add
 };
 
 // The task of training a draft, evaluated by its guesses on held-out data.
@@ -72,7 +72,7 @@ class DraftTask : public Task {
 
  private:
   virtual int64_t steps() const = 0;  // the number of draft steps that are evaluated
-  virtual HeldOut Judge(const Batch& batch) = 0;
+  virtual HeldOut EvaluateHeldOut(const Batch& batch) = 0;
 };
 
 }  // namespace foretoken::train

@@ -28,13 +28,13 @@ Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
   const int64_t late = sources - 1;
   const Tensor pos = torch::arange(s.length, first_key.options());
   // Of source 0, a query attends to a triangle of keys; of every other source, to one key.
-  const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1) - late)
-                          .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1))
-                          .unsqueeze(1);
+  const Tensor visible = (pos.unsqueeze(0) <= pos.unsqueeze(1) - late)
+                             .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1))
+                             .unsqueeze(1);
   std::vector<Tensor> scores = {torch::matmul(q, k[0].transpose(-1, -2))
                                     .to(torch::kFloat32)
                                     .mul(factor)
-                                    .masked_fill(seen.logical_not(), -infinite)};
+                                    .masked_fill(visible.logical_not(), -infinite)};
   const auto behind = [&](const Tensor& x, int64_t source) {
     return x[source].roll(late - source, 2);  // row p: position p - (late - source)
   };

@@ -30,16 +30,16 @@ Tensor PlainRotated(const Tensor& x, const Tensor& rope) {
   return Rotated(x, FactorsOf(rope.to(x.device()))).to(x.scalar_type());
 }
 
-Tensor MaskedAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& seen) {
+Tensor MaskedAttention(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& visible) {
 #if TORCH_VERSION_MAJOR >= 2
   // One kernel, which keeps no scores: on a GPU, reading and writing them takes most of the time.
-  if (q.is_cuda()) return at::scaled_dot_product_attention(q, k, v, seen);
+  if (q.is_cuda()) return at::scaled_dot_product_attention(q, k, v, visible);
 #endif
   const Tensor scores =
       torch::matmul(q, k.transpose(-1, -2)) / std::sqrt(static_cast<double>(q.size(-1)));
   const Tensor masked =
       scores.to(torch::kFloat32)
-          .masked_fill(seen.logical_not(), -std::numeric_limits<float>::infinity());
+          .masked_fill(visible.logical_not(), -std::numeric_limits<float>::infinity());
   return torch::matmul(torch::softmax(masked, -1).to(q.scalar_type()), v);
 }
 
@@ -71,9 +71,9 @@ Tensor PlainAttention(const Tensor& qkv, const AttentionShape& s, const Tensor& 
   const Tensor v = heads.narrow(1, s.heads + s.kv_heads, s.kv_heads);
   const auto repeat = [&](const Tensor& x) { return x.repeat_interleave(s.group(), 1); };
   const Tensor pos = torch::arange(s.length, first_key.options());
-  const Tensor seen = (pos.unsqueeze(0) <= pos.unsqueeze(1))
-                          .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));
-  return MaskedAttention(q, repeat(k), repeat(v), seen.unsqueeze(1))
+  const Tensor visible = (pos.unsqueeze(0) <= pos.unsqueeze(1))
+                             .logical_and(pos.view({1, 1, -1}) >= first_key.unsqueeze(-1));
+  return MaskedAttention(q, repeat(k), repeat(v), visible.unsqueeze(1))
       .transpose(1, 2)
       .reshape({s.batch * s.length, s.heads * s.head_dim});
 }

@@ -24,10 +24,10 @@ RotaryFactors FactorsOf(const torch::Tensor& rope);
 // PlainRotated in f32, for any type of x.
 torch::Tensor Rotated(const torch::Tensor& x, const RotaryFactors& factors);
 // Returns the softmax of the products of q and k, times v: [batch, heads, length, head_dim] each.
-// `seen`: bool [batch, 1, length, length], whether a query (row) attends to a key (column); a query
-// attends to at least one.
+// `visible`: bool [batch, 1, length, length], whether a query (row) attends to a key (column); a
+// query attends to at least one.
 torch::Tensor MaskedAttention(const torch::Tensor& q, const torch::Tensor& k,
-                              const torch::Tensor& v, const torch::Tensor& seen);
+                              const torch::Tensor& v, const torch::Tensor& visible);
 torch::Tensor PlainSwiGlu(const torch::Tensor& gate_up);
 torch::Tensor PlainAttention(const torch::Tensor& qkv, const AttentionShape& shape,
                              const torch::Tensor& rope, const torch::Tensor& first_key);

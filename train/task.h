@@ -19,7 +19,7 @@ class Task {
 
   virtual WeightSet& weights() = 0;
   // Returns the number of terms that the loss of `batch` sums up.
-  virtual double Learnt(const Batch& batch) const = 0;
+  virtual double CountLossTerms(const Batch& batch) const = 0;
   // Adds the gradients of scale * (sum of the batch's losses) to the weights. Returns "loss" first,
   // then its parts; all are scaled.
   virtual Metrics Learn(const Batch& batch, double scale) = 0;

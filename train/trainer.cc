@@ -203,10 +203,10 @@ Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
   const int64_t begin = state_.sequences;
   for (;;) {
     std::vector<Batch> batches = NextBatches();
-    std::vector<double> learnt(1);
-    for (const Batch& batch : batches) learnt[0] += task_->Learnt(batch);
-    FT_RETURN_IF_ERROR(workers_.Sum(learnt));
-    r.tokens = learnt[0];
+    std::vector<double> loss_terms(1);
+    for (const Batch& batch : batches) loss_terms[0] += task_->CountLossTerms(batch);
+    FT_RETURN_IF_ERROR(workers_.Sum(loss_terms));
+    r.tokens = loss_terms[0];
     if (r.tokens > 0.0) return batches;
     if (state_.sequences - begin > 2 * packer_.sequences_in_epoch()) {
       return Error{"the training data hold nothing to learn for train " + recipe_.method +

@@ -31,10 +31,11 @@ Initializer NormalWeights(uint64_t seed) {
 
 Tensor WeightSet::Add(const std::string& name, const std::vector<int64_t>& shape,
                       double deviation) {
-  return Learnt(name, options_.initial({name, added_++, shape, deviation}).to(options_.device));
+  return AddParameter(name,
+                      options_.initial({name, added_++, shape, deviation}).to(options_.device));
 }
 
-Tensor WeightSet::Learnt(const std::string& name, Tensor value) {
+Tensor WeightSet::AddParameter(const std::string& name, Tensor value) {
   if (options_.frozen) return value;
   value.requires_grad_();
   parameters_.push_back({name, value, value.dim() > 1});
@@ -43,7 +44,7 @@ Tensor WeightSet::Learnt(const std::string& name, Tensor value) {
 
 Tensor WeightSet::AddZeros(const std::string& name, int64_t count) {
   TORCH_CHECK(!options_.frozen, name, " cannot be frozen");
-  return Learnt(name, torch::zeros({count}, options_.device));
+  return AddParameter(name, torch::zeros({count}, options_.device));
 }
 
 const Matrix& WeightSet::AddCopy(const std::string& name, const Tensor& value) {
@@ -51,7 +52,7 @@ const Matrix& WeightSet::AddCopy(const std::string& name, const Tensor& value) {
   TORCH_CHECK(!options_.frozen, name, " cannot be frozen");
   const auto master =
       value.to(torch::TensorOptions(options_.device).dtype(torch::kFloat32), false, true);
-  return AddShared(Learnt(name, master));
+  return AddShared(AddParameter(name, master));
 }
 
 const Matrix& WeightSet::AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns,

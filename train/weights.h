@@ -88,7 +88,8 @@ class WeightSet {
   void Refresh();
 
  private:
-  torch::Tensor Learnt(const std::string& name, torch::Tensor value);
+  // Adds `value` to the parameters unless frozen; returns it.
+  torch::Tensor AddParameter(const std::string& name, torch::Tensor value);
 
   WeightOptions options_;
   size_t added_ = 0;

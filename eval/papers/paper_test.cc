@@ -139,22 +139,22 @@ const DrafterEntry* EntryOf(const PaperMethod& method) {
 // CaPE trees are as wide as GLIDE prints: up to 7 tokens (7, 5, 3 or 1) beside the best token.
 // EDD's tables use the same trees.
 TEST(PaperTables, GrowCapeAsPrinted) {
-  int seen = 0;
+  int checked = 0;
   for (const std::string_view name : PaperNames()) {
     for (const PaperMethod& m : TableOf(std::string(name)).methods) {
       if (!m.tree.starts_with("cape")) continue;
-      ++seen;
+      ++checked;
       EXPECT_EQ((*NewTreePolicy(m.tree))->Width(), 1 + 7) << name << ": " << m.tree;
     }
   }
-  EXPECT_EQ(seen, 3);
+  EXPECT_EQ(checked, 3);
 }
 
 // Above temperature 0, network drafts run with verifiers that do not share noise with the drafter:
 // no paper's network draws with the target's noise.
 TEST(PaperTables, SampleAsThePapersDo) {
   const auto backend = *NewBackend("cpu", {.threads = 1});
-  int seen = 0;
+  int checked = 0;
   for (const std::string_view name : PaperNames()) {
     const PaperTable table = TableOf(std::string(name));
     for (const PaperSetting& setting : table.settings) {
@@ -166,11 +166,11 @@ TEST(PaperTables, SampleAsThePapersDo) {
         const std::string& verifier = m.sampled.empty() ? setting.verifier : m.sampled;
         EXPECT_FALSE((*NewVerifier(verifier, {*backend, Json::object()}))->SharesNoise())
             << name << ": " << m.name << " by " << verifier;
-        ++seen;
+        ++checked;
       }
     }
   }
-  EXPECT_GT(seen, 40);
+  EXPECT_GT(checked, 40);
 }
 
 // Attribution drafts as many tokens as the papers do (PLD+: 70), because only drafted quotes are

@@ -50,9 +50,9 @@ struct ContextKeys {
 
 ContextKeys KeysOf(const Tensor& features, const StateHeads& states, const AttentionShape& s,
                    const Tensor& rope) {
-  const Tensor seen = PlainHeads(features, s);
-  return {torch::stack({PlainRotated(seen.narrow(1, 0, s.kv_heads), rope), states.k}),
-          torch::stack({seen.narrow(1, s.kv_heads, s.kv_heads), states.v})};
+  const Tensor of_features = PlainHeads(features, s);
+  return {torch::stack({PlainRotated(of_features.narrow(1, 0, s.kv_heads), rope), states.k}),
+          torch::stack({of_features.narrow(1, s.kv_heads, s.kv_heads), states.v})};
 }
 
 // Returns the scores of a block that begins at `first`, with -infinity where `hidden` [batch,

@@ -33,7 +33,7 @@ class ChimeraTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override {
+  double CountLossTerms(const Batch& batch) const override {
     return static_cast<double>(Anchors(batch, 0).rows.size(0));
   }
 
@@ -43,7 +43,7 @@ class ChimeraTask final : public DraftTask {
         selffeed_ ? module_.EncodeSelfFed(batch, features) : module_.Encode(batch, features);
     // Distance is a mean; it is scaled to a sum over head 0's rows to match the other losses.
     const Tensor distance =
-        module_.Distance(batch, context, features) * (mse_weight_ * Learnt(batch) * scale);
+        module_.Distance(batch, context, features) * (mse_weight_ * CountLossTerms(batch) * scale);
     Tensor tokens = torch::zeros_like(distance);
     for (int64_t k = 0; k < module_.heads(); ++k) {
       tokens = tokens + Loss(context, k, features, batch, scale);
@@ -62,16 +62,16 @@ class ChimeraTask final : public DraftTask {
                    3.0 * (module_.EncoderFlops(rows, batch.length) + module_.OutputFlops(rows));
     if (selffeed_) total += module_.SelfFedFlops(rows, batch.length);
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      const int64_t learnt = Anchors(batch, k).rows.size(0);
-      total += 3.0 * (module_.HeadFlops(learnt) + module_.OutputFlops(learnt));
-      if (module_.scores(k).masters.empty()) total -= target_->HeadFlops(learnt);
+      const int64_t loss_rows = Anchors(batch, k).rows.size(0);
+      total += 3.0 * (module_.HeadFlops(loss_rows) + module_.OutputFlops(loss_rows));
+      if (module_.scores(k).masters.empty()) total -= target_->HeadFlops(loss_rows);
     }
     return total;
   }
 
  private:
   int64_t steps() const override { return module_.heads(); }
-  HeldOut Judge(const Batch& batch) override;
+  HeldOut EvaluateHeldOut(const Batch& batch) override;
 
   Tensor Loss(const ChimeraContext& context, int64_t head, const Tensor& features,
               const Batch& batch, double scale) const {
@@ -87,13 +87,13 @@ class ChimeraTask final : public DraftTask {
   bool selffeed_;
 };
 
-HeldOut ChimeraTask::Judge(const Batch& batch) {
+HeldOut ChimeraTask::EvaluateHeldOut(const Batch& batch) {
   const Tensor features = target_->Features(batch);
   const ChimeraContext context = module_.Encode(batch, features);
   const Tensor all =
       torch::arange(features.size(0), torch::TensorOptions(features.device()).dtype(torch::kInt64));
   HeldOut held_out{Loss(context, 0, features, batch, 1.0).item<double>(),
-                   Learnt(batch),
+                   CountLossTerms(batch),
                    Likeliest(features, target_->head()),
                    {}};
   for (int64_t k = 0; k < module_.heads(); ++k) {

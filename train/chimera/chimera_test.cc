@@ -71,13 +71,13 @@ TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
     for (int64_t b = 0; b < s.batch; ++b) {
       const Tensor mask = ContextMask(head, first[b]);
       for (int64_t p = 0; p < s.length; p += 5) {
-        const Tensor seen = mask[p].nonzero().squeeze(1);
+        const Tensor visible = mask[p].nonzero().squeeze(1);
         for (int64_t h = 0; h < s.heads; ++h) {
           const int64_t kv = h / s.group();
-          const Tensor keys = k[b][kv].index_select(0, seen);
+          const Tensor keys = k[b][kv].index_select(0, visible);
           const Tensor probs = torch::softmax(
               torch::mv(keys, q[b][h][p]) / std::sqrt(static_cast<double>(s.head_dim)), 0);
-          const Tensor mixed = torch::mv(v[b][kv].index_select(0, seen).t(), probs);
+          const Tensor mixed = torch::mv(v[b][kv].index_select(0, visible).t(), probs);
           ExpectNear(result[b][p].narrow(0, h * s.head_dim, s.head_dim), mixed, 1e-5);
         }
       }

@@ -99,12 +99,12 @@ ChimeraContext ChimeraModule::Encode(const Batch& batch, const Tensor& features)
 ChimeraContext ChimeraModule::EncodeSelfFed(const Batch& batch, const Tensor& features) {
   const AttentionShape attention = AttentionShapeOf(target_.shape(), batch.batch, batch.length);
   const Tensor& rope = ropes_.For(batch.length);
-  const Tensor rows = NgramRows(batch, shape_.ngram), seen = KeysValues(features);
+  const Tensor rows = NgramRows(batch, shape_.ngram), of_features = KeysValues(features);
   const Tensor text = NgramStates(batch.ids.index_select(0, rows.view({-1})).view(rows.sizes()));
   const NormResult first = Normed(text);
   ChimeraContext context{{first.residual},
-                         ContextAttention(Linear(first.normed, *block_.qkv), seen, 1, attention,
-                                          rope, batch.first_key)};
+                         ContextAttention(Linear(first.normed, *block_.qkv), of_features, 1,
+                                          attention, rope, batch.first_key)};
   std::vector<Tensor> sources = {Linear(Normed(text.detach()).normed, *block_.qkv)}, guesses;
   for (int64_t head = 1; head < shape_.heads; ++head) {
     guesses.push_back(Guesses(context, head - 1, features));
@@ -112,7 +112,8 @@ ChimeraContext ChimeraModule::EncodeSelfFed(const Batch& batch, const Tensor& fe
     const NormResult states = Normed(NgramStates(ids).detach());
     sources.push_back(Linear(states.normed, *block_.qkv));
     context.states.push_back(states.residual);
-    context.attended.push_back(SelfFedAttention(sources, seen, attention, rope, batch.first_key));
+    context.attended.push_back(
+        SelfFedAttention(sources, of_features, attention, rope, batch.first_key));
   }
   return context;
 }

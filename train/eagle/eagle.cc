@@ -92,7 +92,9 @@ class EagleTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override { return batch.inner.sum().item<double>(); }
+  double CountLossTerms(const Batch& batch) const override {
+    return batch.inner.sum().item<double>();
+  }
 
   int64_t updates() const override { return step_per_pass_ ? passes() : 1; }
 
@@ -107,7 +109,7 @@ class EagleTask final : public DraftTask {
 
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
-    const auto learnt = static_cast<int64_t>(Learnt(batch));
+    const auto loss_rows = static_cast<int64_t>(CountLossTerms(batch));
     const auto count = static_cast<double>(passes());
     // No gradients are computed for fc's inputs and for the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
@@ -115,7 +117,7 @@ class EagleTask final : public DraftTask {
     const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;
     return target_->FeatureFlops(rows, batch.length) + count * module +
            again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
-           (1.0 + 2.0 * count) * head_.Share() * target_->HeadFlops(learnt);
+           (1.0 + 2.0 * count) * head_.Share() * target_->HeadFlops(loss_rows);
   }
 
  private:
@@ -177,7 +179,7 @@ class EagleTask final : public DraftTask {
     };
   }
   int64_t steps() const override { return steps_; }
-  HeldOut Judge(const Batch& batch) override;
+  HeldOut EvaluateHeldOut(const Batch& batch) override;
   static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;
@@ -208,7 +210,7 @@ Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
   return metrics;
 }
 
-HeldOut EagleTask::Judge(const Batch& batch) {
+HeldOut EagleTask::EvaluateHeldOut(const Batch& batch) {
   const Tensor features = target_->Features(batch);
   const Tensor outputs = module_.Forward(Inputs(batch, features, 0.0), steps_);
   const int64_t rows = features.size(0);
@@ -220,7 +222,7 @@ HeldOut EagleTask::Judge(const Batch& batch) {
   const Tensor judged = JudgedRows(batch);
   const auto at = [&](const Tensor& tokens) { return AtRows(tokens, judged, rows); };
   const Tensor said = Likeliest(features.index_select(0, judged), target_->head());
-  HeldOut held_out{loss.item<double>(), Learnt(batch), at(said), {}};
+  HeldOut held_out{loss.item<double>(), CountLossTerms(batch), at(said), {}};
   for (const Tensor& part : outputs.split(rows)) {
     held_out.guesses.push_back(at(Guesses(part.index_select(0, judged))));
   }

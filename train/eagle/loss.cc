@@ -64,16 +64,16 @@ class EagleLossFn : public Function<EagleLossFn> {
   static Tensor forward(AutogradContext* ctx, const Tensor& outputs, const EagleAnswers& answers,
                         const EagleLossOptions& options, double scale, int64_t chunk,
                         bool wants_grad, EagleLossParts* parts) {
-    const Tensor &features = answers.features, &head = answers.head, &learnt = answers.learnt;
+    const Tensor &features = answers.features, &head = answers.head, &loss_rows = answers.loss_rows;
     const bool weighs = answers.token_weight.defined();
     const auto passes = static_cast<int64_t>(options.pass_weights.size());
     const bool by_top = options.objective == nullptr;
     const int64_t rows = features.size(0);
     Tensor gradient = torch::zeros_like(outputs);
-    const Tensor spread = options.normalised_features ? Spread(features, learnt + 1) : Tensor();
+    const Tensor spread = options.normalised_features ? Spread(features, loss_rows + 1) : Tensor();
     Tensor sums = torch::zeros({2}, outputs.options().dtype(torch::kFloat64));
-    for (int64_t first = 0; first < learnt.size(0); first += chunk) {
-      const Tensor at = learnt.narrow(0, first, std::min(chunk, learnt.size(0) - first));
+    for (int64_t first = 0; first < loss_rows.size(0); first += chunk) {
+      const Tensor at = loss_rows.narrow(0, first, std::min(chunk, loss_rows.size(0) - first));
       const Tensor wanted = features.index_select(0, at + 1);
       const Tensor said = at::mm(wanted, head.t());
       const Tensor weights =

@@ -34,7 +34,7 @@ struct EagleAnswers {
   // [tokens, hidden]: the target's frozen LM head, or some of its rows. p and q are distributions
   // over these tokens.
   torch::Tensor head;
-  torch::Tensor learnt;        // int64: the rows with losses
+  torch::Tensor loss_rows;     // int64: the rows with losses
   torch::Tensor token_weight;  // [rows] f32: weights of the rows' token losses; undefined: all 1
 };
 

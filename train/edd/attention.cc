@@ -46,14 +46,14 @@ Tensor BlockStarts(const Batch& batch, int64_t block) {
   const Tensor inner = batch.inner.to(torch::kCPU).contiguous();
   const Tensor first_key = batch.first_key.to(torch::kCPU).contiguous();
   Tensor starts = torch::empty_like(first_key);
-  const auto* learnt = inner.data_ptr<float>();
+  const auto* has_loss = inner.data_ptr<float>();
   const auto* first = first_key.data_ptr<int32_t>();
   auto* out = starts.data_ptr<int32_t>();
   for (int64_t sequence = 0; sequence < batch.batch; ++sequence) {
     int64_t run = 0;  // start of the run of tokens with a loss
     for (int64_t p = 0; p < batch.length; ++p) {
       const int64_t row = sequence * batch.length + p;
-      const bool goes_on = p > first[row] && learnt[row - 1] > 0.0f && learnt[row] > 0.0f;
+      const bool goes_on = p > first[row] && has_loss[row - 1] > 0.0f && has_loss[row] > 0.0f;
       if (!goes_on) run = p;
       out[row] = static_cast<int32_t>(p - (p - run) % block);
     }
@@ -87,10 +87,10 @@ Tensor DualBlockAttention(const Tensor& tokens, const Tensor& states, const Atte
         q.narrow(2, begin, s.block).reshape({s.batch * s.kv_heads, -1, s.head_dim});
     const Tensor scores =
         torch::bmm(asked, both(prompt.keys, own.keys).transpose(1, 2)).to(torch::kFloat32) * scale;
-    const Tensor seen =
+    const Tensor masked =
         scores.view({s.batch, s.heads, s.block, -1})
             .masked_fill(HiddenIn(at, first_key, starts), -std::numeric_limits<float>::infinity());
-    const Tensor probs = torch::softmax(seen, -1).to(tokens.scalar_type()).view(scores.sizes());
+    const Tensor probs = torch::softmax(masked, -1).to(tokens.scalar_type()).view(scores.sizes());
     mixed.push_back(torch::bmm(probs, both(prompt.values, own.values))
                         .view({s.batch, s.heads, s.block, s.head_dim}));
   }

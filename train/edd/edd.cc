@@ -36,7 +36,7 @@ Result<int> TapOf(const Recipe& r) {
 
 // Returns the rows whose token and next token both have a loss: a draft begins after a token of the
 // answer, so the first token of an answer is never drafted.
-Tensor LearntRows(const Batch& batch) {
+Tensor LossRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
 }
 
@@ -46,7 +46,7 @@ class EddTask final : public DraftTask {
       : target_(std::move(target)),
         module_(*target_, PartsOf(r), WeightOptionsOf(r, device)),
         tap_(tap),
-        distils_(r.Text("loss") == "kl"),
+        uses_distillation_(r.Text("loss") == "kl"),
         block_min_(static_cast<int64_t>(r.Number("block_min"))),
         block_max_(static_cast<int64_t>(r.Number("block_max"))),
         steps_(static_cast<int64_t>(r.Number("eval_steps"))),
@@ -54,15 +54,17 @@ class EddTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override {
-    return static_cast<double>(LearntRows(batch).size(0));
+  double CountLossTerms(const Batch& batch) const override {
+    return static_cast<double>(LossRows(batch).size(0));
   }
 
   Metrics Learn(const Batch& batch, double scale) override {
-    const Seen seen = distils_ || module_.encodes() ? See(batch) : Seen{};
-    const int64_t block = BlockOf(batch);
-    const Tensor outputs = module_.Forward(Inputs(batch, seen, BlockStarts(batch, block), block));
-    const Tensor loss = Loss(outputs, seen.features, batch, scale);
+    const TargetOutputs target_outputs =
+        uses_distillation_ || module_.encodes() ? RunTarget(batch) : TargetOutputs{};
+    const int64_t block = BlockLengthOf(batch);
+    const Tensor outputs =
+        module_.Forward(Inputs(batch, target_outputs, BlockStarts(batch, block), block));
+    const Tensor loss = Loss(outputs, target_outputs.features, batch, scale);
     if (loss.requires_grad()) loss.backward();
     return {{"loss", loss.item<double>()}, {"block", static_cast<double>(block)}};
   }
@@ -71,46 +73,51 @@ class EddTask final : public DraftTask {
   // head has no weight gradients, so it costs two. The target is only run forward.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
-    const auto learnt = static_cast<int64_t>(Learnt(batch));
+    const auto loss_rows = static_cast<int64_t>(CountLossTerms(batch));
     double total = 3.0 * module_.ForwardFlops(rows, batch.length) +
-                   (module_.head().masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(learnt);
-    if (distils_ || module_.encodes()) total += target_->FeatureFlops(rows, batch.length);
-    return distils_ ? total + target_->HeadFlops(learnt) : total;
+                   (module_.head().masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(loss_rows);
+    if (uses_distillation_ || module_.encodes()) total += target_->FeatureFlops(rows, batch.length);
+    return uses_distillation_ ? total + target_->HeadFlops(loss_rows) : total;
   }
 
  private:
-  // The target's results for a batch.
-  struct Seen {
+  // The target's outputs for a batch.
+  struct TargetOutputs {
     Tensor features;  // [rows, hidden], compute type
     HiddenState state;
   };
 
   int64_t steps() const override { return steps_; }
-  HeldOut Judge(const Batch& batch) override;
+  HeldOut EvaluateHeldOut(const Batch& batch) override;
 
-  Seen See(const Batch& batch) {
-    Seen seen{{}, {tap_, {}}};
-    seen.features = target_->Features(batch, module_.encodes() ? &seen.state : nullptr);
-    return seen;
+  TargetOutputs RunTarget(const Batch& batch) {
+    TargetOutputs target_outputs{{}, {tap_, {}}};
+    target_outputs.features =
+        target_->Features(batch, module_.encodes() ? &target_outputs.state : nullptr);
+    return target_outputs;
   }
 
   // Derives the batch's block length from the seed and the batch number: a resumed run repeats it.
-  int64_t BlockOf(const Batch& batch) const {
+  int64_t BlockLengthOf(const Batch& batch) const {
     const auto choices = static_cast<uint64_t>(block_max_ - block_min_ + 1);
     return block_min_ + static_cast<int64_t>(Mix(block_key_ ^ batch.number) % choices);
   }
 
-  EddInputs Inputs(const Batch& batch, const Seen& seen, const Tensor& starts,
+  EddInputs Inputs(const Batch& batch, const TargetOutputs& target_outputs, const Tensor& starts,
                    int64_t longest) const {
-    return {batch.batch,     batch.length,     batch.ids,
-            batch.first_key, seen.state.value, starts.to(batch.first_key.device()),
+    return {batch.batch,
+            batch.length,
+            batch.ids,
+            batch.first_key,
+            target_outputs.state.value,
+            starts.to(batch.first_key.device()),
             longest};
   }
 
   // Row p of the draft's outputs and row p of the target's features both predict token p + 1.
   Tensor Loss(const Tensor& outputs, const Tensor& features, const Batch& batch, double scale) {
-    const Tensor rows = LearntRows(batch), states = outputs.index_select(0, rows);
-    if (distils_) {
+    const Tensor rows = LossRows(batch), states = outputs.index_select(0, rows);
+    if (uses_distillation_) {
       return DistillationLoss(states, module_.head(), features.index_select(0, rows),
                               target_->head(), scale, kLossChunk);
     }
@@ -122,21 +129,21 @@ class EddTask final : public DraftTask {
   std::shared_ptr<FrozenTarget> target_;
   EddModule module_;
   int tap_;
-  bool distils_;
+  bool uses_distillation_;
   int64_t block_min_, block_max_, steps_;
   uint64_t block_key_;
 };
 
 // Simulates each draft step at every position. The loss is that of blocks of `steps_` tokens.
-HeldOut EddTask::Judge(const Batch& batch) {
-  const Seen seen = See(batch);
+HeldOut EddTask::EvaluateHeldOut(const Batch& batch) {
+  const TargetOutputs target_outputs = RunTarget(batch);
   const auto outputs = [&](const Tensor& starts) {
-    return module_.Forward(Inputs(batch, seen, starts, steps_));
+    return module_.Forward(Inputs(batch, target_outputs, starts, steps_));
   };
   const Tensor blocks = outputs(BlockStarts(batch, steps_));
-  HeldOut held_out{Loss(blocks, seen.features, batch, 1.0).item<double>(),
-                   Learnt(batch),
-                   Likeliest(seen.features, target_->head()),
+  HeldOut held_out{Loss(blocks, target_outputs.features, batch, 1.0).item<double>(),
+                   CountLossTerms(batch),
+                   Likeliest(target_outputs.features, target_->head()),
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;
   for (int64_t step = 0; step < steps_; ++step) {

@@ -57,7 +57,9 @@ class GlideTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override { return batch.weights.sum().item<double>(); }
+  double CountLossTerms(const Batch& batch) const override {
+    return batch.weights.sum().item<double>();
+  }
 
   Metrics Learn(const Batch& batch, double scale) override {
     GlideInputs inputs = Inputs(batch);
@@ -70,13 +72,14 @@ class GlideTask final : public DraftTask {
   // The target runs only up to the keys and values of the last layer that is read.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
-    const double seen = looks() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
-    return seen + 3.0 * module_.Flops(rows, batch.length);
+    const double target_flops =
+        looks() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
+    return target_flops + 3.0 * module_.Flops(rows, batch.length);
   }
 
  private:
   int64_t steps() const override { return steps_; }
-  HeldOut Judge(const Batch& batch) override;
+  HeldOut EvaluateHeldOut(const Batch& batch) override;
   bool looks() const { return !kv_layers_.empty(); }
 
   // Makes the inputs without last_key.
@@ -102,12 +105,12 @@ class GlideTask final : public DraftTask {
 // of one layer. In deeper drafts, the later layers' keys depend on the mask over the target's
 // positions. Here all rows have the mask of step k, but in drafting each row had the mask of its
 // own step.
-HeldOut GlideTask::Judge(const Batch& batch) {
+HeldOut GlideTask::EvaluateHeldOut(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
   if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
   Tensor outputs = module_.Forward(inputs);
   HeldOut held_out{Loss(outputs, batch, 1.0).item<double>(),
-                   Learnt(batch),
+                   CountLossTerms(batch),
                    Likeliest(target_->Features(batch), target_->head()),
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;

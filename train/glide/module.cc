@@ -43,9 +43,9 @@ Tensor GlideModule::Forward(const GlideInputs& in) {
     if (layer.cross_q != nullptr) {              // reads the residual stream without a norm (G-2)
       const Tensor h = stream.h + stream.delta;  // f32
       const Tensor q = Linear(h.to(compute), *layer.cross_q);
-      const Tensor seen = CrossAttention(q, in.keys_values[m], cross, target_ropes_.For(in.length),
-                                         in.first_key, in.last_key);
-      stream = {h, Linear(seen, *layer.cross_out)};
+      const Tensor attended = CrossAttention(
+          q, in.keys_values[m], cross, target_ropes_.For(in.length), in.first_key, in.last_key);
+      stream = {h, Linear(attended, *layer.cross_out)};
     }
     stream = FeedForward(layer.block, stream, eps, compute);
   }

@@ -31,7 +31,7 @@ class HydraTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override {
+  double CountLossTerms(const Batch& batch) const override {
     return static_cast<double>(RowsOfHead(batch, 0).rows.size(0));
   }
 
@@ -53,9 +53,10 @@ class HydraTask final : public DraftTask {
     double total =
         target_->FeatureFlops(rows, batch.length) + 3.0 * module_.PrefixFlops(rows, batch.length);
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      const int64_t learnt = RowsOfHead(batch, k).rows.size(0);
+      const int64_t loss_rows = RowsOfHead(batch, k).rows.size(0);
       const double trained = module_.scores(k).masters.empty() ? 2.0 : 3.0;
-      total += 3.0 * module_.StateFlops(k, learnt) + (1.0 + trained) * target_->HeadFlops(learnt);
+      total +=
+          3.0 * module_.StateFlops(k, loss_rows) + (1.0 + trained) * target_->HeadFlops(loss_rows);
     }
     return total;
   }
@@ -71,12 +72,12 @@ class HydraTask final : public DraftTask {
   }
 
   int64_t steps() const override { return module_.heads(); }
-  HeldOut Judge(const Batch& batch) override {
+  HeldOut EvaluateHeldOut(const Batch& batch) override {
     const Tensor features = target_->Features(batch);
     const Tensor prefix = module_.Prefix(batch, features);
     const int64_t count = features.size(0);
     HeldOut held_out{Loss(0, features, prefix, batch, 1.0).item<double>(),
-                     Learnt(batch),
+                     CountLossTerms(batch),
                      Likeliest(features, target_->head()),
                      {}};
     const auto options = torch::TensorOptions(features.device()).dtype(torch::kInt64);

@@ -15,7 +15,9 @@ class LmTask final : public Task {
 
   WeightSet& weights() override { return model_.weights(); }
 
-  double Learnt(const Batch& batch) const override { return batch.weights.sum().item<double>(); }
+  double CountLossTerms(const Batch& batch) const override {
+    return batch.weights.sum().item<double>();
+  }
 
   Metrics Learn(const Batch& batch, double scale) override {
     const torch::Tensor loss = model_.Loss(batch, scale);
@@ -28,7 +30,7 @@ class LmTask final : public Task {
     double loss = 0.0, tokens = 0.0;
     for (const Batch& batch : batches) {
       loss += model_.Loss(batch, 1.0).item<double>();
-      tokens += Learnt(batch);
+      tokens += CountLossTerms(batch);
     }
     return {{"heldout_loss", loss / std::max(tokens, 1.0)}};
   }

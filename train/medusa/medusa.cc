@@ -24,7 +24,7 @@ class MedusaTask final : public DraftTask {
 
   WeightSet& weights() override { return module_.weights(); }
 
-  double Learnt(const Batch& batch) const override {
+  double CountLossTerms(const Batch& batch) const override {
     return static_cast<double>(RowsOfHead(batch, 0).rows.size(0));
   }
 
@@ -44,9 +44,9 @@ class MedusaTask final : public DraftTask {
     const int64_t rows = batch.batch * batch.length, width = target_->shape().hidden;
     double total = target_->FeatureFlops(rows, batch.length);
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      const int64_t learnt = RowsOfHead(batch, k).rows.size(0);
-      total += 4.0 * static_cast<double>(learnt * width * width) +
-               (module_.scores(k).masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(learnt);
+      const int64_t loss_rows = RowsOfHead(batch, k).rows.size(0);
+      total += 4.0 * static_cast<double>(loss_rows * width * width) +
+               (module_.scores(k).masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(loss_rows);
     }
     return total;
   }
@@ -59,10 +59,10 @@ class MedusaTask final : public DraftTask {
   }
 
   int64_t steps() const override { return module_.heads(); }
-  HeldOut Judge(const Batch& batch) override {
+  HeldOut EvaluateHeldOut(const Batch& batch) override {
     const Tensor features = target_->Features(batch);
     HeldOut held_out{Loss(0, features, batch, 1.0).item<double>(),
-                     Learnt(batch),
+                     CountLossTerms(batch),
                      Likeliest(features, target_->head()),
                      {}};
     for (int64_t k = 0; k < module_.heads(); ++k) {
