@@ -62,7 +62,7 @@ Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedMod
   const auto state = std::make_shared<PaperAnswers>();
   FT_RETURN_IF_ERROR(PlanMethods(table, files, &state->plan));
   FT_RETURN_IF_ERROR(PlanQuestions(table, args.questions, args.limit, &state->plan));
-  FT_ASSIGN_OR_RETURN(state->run, AskPaper(args, loaded, table, state->plan));
+  FT_ASSIGN_OR_RETURN(state->run, RunPaperQuestions(args, loaded, table, state->plan));
   state->results = std::make_unique<PaperResults>(table, state->plan, state->run);
   PaperOutcome outcome;
   outcome.cells = [state](const PaperKey& cell) { return state->results->At(cell); };

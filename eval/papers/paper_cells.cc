@@ -29,7 +29,7 @@ std::vector<Timing> TimingsOf(const PaperSample& s, size_t method) {
 
 // Calls `use` with every cycle of the sample.
 template <typename Use>
-void EachCycle(const PaperSample& s, const Use& use) {
+void ForEachCycle(const PaperSample& s, const Use& use) {
   for (const size_t q : s.questions) {
     for (const Cycle& cycle : AnswerOf(s, q).cycles) use(cycle);
   }
@@ -40,26 +40,26 @@ SpecTimes SumsOf(const PaperSample& s, size_t method) {
   SpecTimes sums;
   for (const size_t pass : s.passes) {
     for (const size_t q : s.questions) {
-      const SpecTimes& own = s.run->times[pass][q][method];
-      sums.generation_only.tokens += own.generation_only.tokens;
-      sums.generation_only.seconds += own.generation_only.seconds;
-      sums.draft += own.draft;
-      sums.verify += own.verify;
-      sums.cycles += own.cycles;
-      sums.depth += own.depth;
+      const SpecTimes& times = s.run->times[pass][q][method];
+      sums.generation_only.tokens += times.generation_only.tokens;
+      sums.generation_only.seconds += times.generation_only.seconds;
+      sums.draft += times.draft;
+      sums.verify += times.verify;
+      sums.cycles += times.cycles;
+      sums.depth += times.depth;
     }
   }
   return sums;
 }
 
 double SpeedupMicroOf(const PaperSample& s, const PaperMetric&) {
-  return SpeedupMicro(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+  return SpeedupMicro(TimingsOf(s, s.method), TimingsOf(s, s.baseline));
 }
 double SpeedupRatioOfMeansOf(const PaperSample& s, const PaperMetric&) {
-  return SpeedupRatioOfMeans(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+  return SpeedupRatioOfMeans(TimingsOf(s, s.method), TimingsOf(s, s.baseline));
 }
 double SpeedupMeanOfRatiosOf(const PaperSample& s, const PaperMetric&) {
-  return SpeedupMeanOfRatios(TimingsOf(s, s.method), TimingsOf(s, s.plain));
+  return SpeedupMeanOfRatios(TimingsOf(s, s.method), TimingsOf(s, s.baseline));
 }
 
 // Mean over questions of tokens per second.
@@ -79,7 +79,7 @@ double NodesOfCycle(const PaperSample& s, const PaperMetric&) { return s.entry->
 // Metrics::alpha_lev of the sample's questions, which may be a resample of those of `entry`.
 double AlphaLev(const PaperSample& s, const PaperMetric&) {
   double overlap = 0, weighed = 0;
-  EachCycle(s, [&](const Cycle& c) {
+  ForEachCycle(s, [&](const Cycle& c) {
     overlap += c.overlap;
     weighed += c.weighed;
   });
@@ -95,8 +95,8 @@ double AlphaAtStep(const PaperSample& s, const PaperMetric& metric) {
 // The ratio of the seconds to draft one level to the baseline's seconds per token (M-2).
 double DraftCost(const PaperSample& s, const PaperMetric&) {
   const SpecTimes sums = SumsOf(s, s.method);
-  const Timing plain = SumsOf(s, s.plain).generation_only;
-  return Ratio(Ratio(sums.draft, sums.depth), Ratio(plain.seconds, plain.tokens));
+  const Timing baseline = SumsOf(s, s.baseline).generation_only;
+  return Ratio(Ratio(sums.draft, sums.depth), Ratio(baseline.seconds, baseline.tokens));
 }
 
 double ExpectedFromCost(const PaperSample& s, const PaperMetric& metric) {
@@ -122,7 +122,7 @@ double DraftShare(const PaperSample& s, const PaperMetric&) {
 // Acceptance rate of the guesses in one confidence bin; metric.argument is the index of the bin.
 double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
   ConfidenceBin bin;
-  EachCycle(s, [&](const Cycle& c) {
+  ForEachCycle(s, [&](const Cycle& c) {
     for (const JudgedGuess& g : c.guesses) {
       if (BinOf(g.confidence) == static_cast<size_t>(metric.argument)) bin.Add(g);
     }
@@ -133,26 +133,26 @@ double AcceptedInBin(const PaperSample& s, const PaperMetric& metric) {
 // Quartile `metric.argument` (0: minimum, 4: maximum) of the drafted nodes scored per cycle.
 double NodesQuartile(const PaperSample& s, const PaperMetric& metric) {
   std::vector<int> nodes;
-  EachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });
+  ForEachCycle(s, [&nodes](const Cycle& c) { nodes.push_back(c.nodes); });
   if (nodes.empty()) return 0;
   const auto quartile = static_cast<size_t>(std::clamp(metric.argument, 0, 4));
-  const size_t place = (nodes.size() - 1) * quartile / 4;
-  std::ranges::nth_element(nodes, nodes.begin() + static_cast<std::ptrdiff_t>(place));
-  return nodes[place];
+  const size_t rank = (nodes.size() - 1) * quartile / 4;
+  std::ranges::nth_element(nodes, nodes.begin() + static_cast<std::ptrdiff_t>(rank));
+  return nodes[rank];
 }
 
-double NotOfAnswers(const PaperSample&, const PaperMetric&) { return 0; }
+double NotComputedHere(const PaperSample&, const PaperMetric&) { return 0; }
 
 struct CellRule {
   std::string_view name;
   const char* format;
-  double factor;
+  double print_scale;
   double (*value)(const PaperSample&, const PaperMetric&);
   bool timed;
 };
 constexpr CellRule kCellRules[] = {
-#define FT_PAPER_METRIC(name, head, format, factor, function, timed) \
-  {#name, format, factor, &function, timed},
+#define FT_PAPER_METRIC(name, head, format, print_scale, function, timed) \
+  {#name, format, print_scale, &function, timed},
 #include "eval/papers/paper_metrics.def"
 #undef FT_PAPER_METRIC
 };
@@ -193,7 +193,7 @@ PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
 std::string ValueText(const PaperMetric& metric, const PaperValue& value) {
   const CellRule& rule = RuleOf(metric);
   const auto text = [&rule](double number) {
-    return NumberText(rule.format, number * rule.factor);
+    return NumberText(rule.format, number * rule.print_scale);
   };
   if (!value.interval.has_value()) return text(value.value);
   return text(value.value) + " [" + text(value.interval->low) + ", " + text(value.interval->high) +

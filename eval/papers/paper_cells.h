@@ -14,7 +14,7 @@ namespace foretoken {
 // One method's answers to the questions of a part.
 struct PaperSample {
   const SpecRun* run = nullptr;
-  size_t method = 0, plain = 0;       // indices of the method and its baseline in the run's methods
+  size_t method = 0, baseline = 0;    // indices of the method and its baseline in the run's methods
   std::span<const size_t> questions;  // indices in the run
   std::span<const size_t> passes;     // indices in the run
   // Summary of the part's questions. Read only by metrics that do not depend on time, because a

@@ -20,7 +20,7 @@ struct PaperOutcome {
 };
 
 // Answers the questions of all parts of the table (PaperPart) with the baseline and with every
-// method. Errors: those of PlanMethods, PlanQuestions and AskPaper.
+// method. Errors: those of PlanMethods, PlanQuestions and RunPaperQuestions.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
 // Measures how well a copying drafter attributes quotes to the passages that they come from, on the

@@ -32,7 +32,7 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
                                       const PaperPlan& plan) {
   std::map<int, Ranked> ranked;
   for (const PaperCombination& c : plan.combinations) {
-    FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded, plan.methods[c.spec].draft,
+    FT_ASSIGN_OR_RETURN(Decoder decoder, NewDecoder(loaded, plan.methods[c.method_index].draft,
                                                     loaded.model->config().context));
     ranked.emplace(c.method, Ranked{std::move(decoder), GuessRanks(StepsOf(table))});
   }
@@ -75,7 +75,7 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
   asking.options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
     return Judge(loaded, prompter, question, answers[0], *ranked);
   };
-  FT_ASSIGN_OR_RETURN(const SpecRun run, AskPaper(asking, loaded, table, plan));
+  FT_ASSIGN_OR_RETURN(const SpecRun run, RunPaperQuestions(asking, loaded, table, plan));
   PaperOutcome outcome;
   outcome.notes = {"Asked here: " + std::to_string(run.questions.size()) + " questions of " +
                    table.parts[0].questions + ", all turns. The words are those that the model " +

@@ -16,21 +16,23 @@ constexpr std::string_view kNoDrafter = "none";
 
 // Converts a combination to a method of `bench spec`. `file`: the draft or datastore that the
 // method needs, or empty.
-SpecMethod SpecOf(const PaperTable& table, const PaperCombination& at, const std::string& file) {
-  const PaperMethod& method = table.methods[static_cast<size_t>(at.method)];
-  const PaperSetting& setting = table.settings[static_cast<size_t>(at.setting)];
-  SpecMethod spec{.name = method.name, .temperature = setting.temperature, .batch = setting.batch};
-  spec.draft.drafter = method.drafter;
-  spec.draft.tree =
-      table.trees.empty() ? method.tree : table.trees[static_cast<size_t>(at.tree)].tree;
-  spec.draft.draft_max = method.draft_max;
-  spec.draft.options = method.options;
-  const bool own = setting.temperature > 0 && !method.sampled.empty();
-  spec.draft.verifier = own ? method.sampled : setting.verifier;
+SpecMethod SpecMethodOf(const PaperTable& table, const PaperCombination& combination,
+                        const std::string& file) {
+  const PaperMethod& source = table.methods[static_cast<size_t>(combination.method)];
+  const PaperSetting& setting = table.settings[static_cast<size_t>(combination.setting)];
+  SpecMethod method{
+      .name = source.name, .temperature = setting.temperature, .batch = setting.batch};
+  method.draft.drafter = source.drafter;
+  method.draft.tree =
+      table.trees.empty() ? source.tree : table.trees[static_cast<size_t>(combination.tree)].tree;
+  method.draft.draft_max = source.draft_max;
+  method.draft.options = source.options;
+  const bool has_own_verifier = setting.temperature > 0 && !source.sampled.empty();
+  method.draft.verifier = has_own_verifier ? source.sampled : setting.verifier;
   for (const DrafterEntry& e : AllDrafters()) {
-    if (e.name == method.drafter && !file.empty()) spec.draft.options.emplace_back(e.needs, file);
+    if (e.name == source.drafter && !file.empty()) method.draft.options.emplace_back(e.needs, file);
   }
-  return spec;
+  return method;
 }
 
 // Appends `note` unless it is listed.
@@ -69,21 +71,21 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
         continue;
       }
       if (!method.draft.empty() && file.empty()) {
-        FT_ASSIGN_OR_RETURN(const std::string how, files.HowToMake(method.draft));
-        AddNote(method.name + " needs a file, --draft " + method.draft + "=FILE: " + how,
+        FT_ASSIGN_OR_RETURN(const std::string recipe, files.HowToMake(method.draft));
+        AddNote(method.name + " needs a file, --draft " + method.draft + "=FILE: " + recipe,
                 &plan->notes);
         continue;
       }
       const int trees = std::max<int>(1, static_cast<int>(std::ssize(table.trees)));
       for (int t = 0; t < trees; ++t) {
         PaperCombination combination{.setting = s, .method = m, .tree = t};
-        SpecMethod spec = SpecOf(table, combination, file);
-        spec.plain =
-            PlainAt(setting.temperature, spec.draft.verifier, setting.batch, &plan->methods);
-        combination.spec = spec.plain;
+        SpecMethod spec_method = SpecMethodOf(table, combination, file);
+        spec_method.baseline = FindOrAddBaseline(setting.temperature, spec_method.draft.verifier,
+                                                 setting.batch, &plan->methods);
+        combination.method_index = spec_method.baseline;
         if (method.drafter != kNoDrafter) {
-          combination.spec = plan->methods.size();
-          plan->methods.push_back(std::move(spec));
+          combination.method_index = plan->methods.size();
+          plan->methods.push_back(std::move(spec_method));
         }
         plan->combinations.push_back(combination);
       }
@@ -91,15 +93,15 @@ Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperP
   }
   const auto speculates = [](const SpecMethod& m) { return m.draft.drafter != kNoDrafter; };
   if (std::ranges::any_of(plan->methods, speculates)) return {};
-  std::string why = table.name + ": none of its speculative methods can be run";
-  for (const std::string& note : plan->notes) why.append("\n  ").append(note);
-  return Error{why};
+  std::string message = table.name + ": none of its speculative methods can be run";
+  for (const std::string& note : plan->notes) message.append("\n  ").append(note);
+  return Error{message};
 }
 
 Status PlanQuestions(const PaperTable& table, const std::string& folder, int limit,
                      PaperPlan* plan) {
   // Interleaves the parts: question k (from 0) of a part of n questions sorts at (k + 1/2) / n.
-  std::vector<std::pair<double, SpecQuestion>> placed;
+  std::vector<std::pair<double, SpecQuestion>> ordered;
   for (size_t p = 0; p < table.parts.size(); ++p) {
     const PaperPart& part = table.parts[p];
     if (part.mean) continue;
@@ -111,22 +113,22 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
     }
     FT_ASSIGN_OR_RETURN(auto questions, QuestionsOfPart(table, part, path.string(), limit));
     const auto count = static_cast<double>(questions.size());
-    double place = 0.5;
+    double rank = 0.5;
     for (SpecQuestion& q : questions) {
       q.task = std::to_string(p);  // in this run, the part's index instead of the category
-      placed.emplace_back(place / count, std::move(q));
-      place += 1;
+      ordered.emplace_back(rank / count, std::move(q));
+      rank += 1;
     }
   }
-  std::ranges::stable_sort(placed, {}, &std::pair<double, SpecQuestion>::first);
-  plan->questions.reserve(placed.size());
-  for (auto& [place, question] : placed) plan->questions.push_back(std::move(question));
+  std::ranges::stable_sort(ordered, {}, &std::pair<double, SpecQuestion>::first);
+  plan->questions.reserve(ordered.size());
+  for (auto& [key, question] : ordered) plan->questions.push_back(std::move(question));
   if (!plan->questions.empty()) return {};
   return Error{table.name + ": --questions " + folder + " holds no questions for this table"};
 }
 
-Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
-                         const PaperTable& table, PaperPlan& plan) {
+Result<SpecRun> RunPaperQuestions(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                  const PaperTable& table, PaperPlan& plan) {
   std::optional<SpecJournal> journal;
   if (!args.resume.empty()) {
     Json identity = SpecIdentity(loaded, args.model.path, args.options, plan.methods);
@@ -152,28 +154,29 @@ PaperResults::PaperResults(const PaperTable& table, const PaperPlan& plan, const
     questions_[static_cast<size_t>(std::stoi(run.questions[q].task))].push_back(q);
   }
   for (const PaperCombination& combination : plan.combinations) {
-    std::vector<int> own(table.parts.size(), -1);
+    std::vector<int> part_entries(table.parts.size(), -1);
     for (size_t p = 0; p < table.parts.size(); ++p) {
       if (questions_[p].empty()) continue;
-      own[p] = static_cast<int>(entries_.size());
-      entries_.push_back(SummariseQuestions(run, plan.methods, combination.spec, questions_[p]));
+      part_entries[p] = static_cast<int>(entries_.size());
+      entries_.push_back(
+          SummariseQuestions(run, plan.methods, combination.method_index, questions_[p]));
       entries_.back().task = table.parts[p].name;
       entries_.back().group = "task";
     }
-    entry_of_.push_back(std::move(own));
+    entry_of_.push_back(std::move(part_entries));
   }
 }
 
-std::optional<PaperValue> PaperResults::OfPart(const PaperMetric& metric,
-                                               const PaperCombination& combination,
-                                               size_t part) const {
-  const auto place = static_cast<size_t>(&combination - plan_.combinations.data());
-  const int entry = entry_of_[place][part];
+std::optional<PaperValue> PaperResults::ValueOfPart(const PaperMetric& metric,
+                                                    const PaperCombination& combination,
+                                                    size_t part) const {
+  const auto index = static_cast<size_t>(&combination - plan_.combinations.data());
+  const int entry = entry_of_[index][part];
   if (entry < 0) return std::nullopt;
-  const SpecMethod& method = plan_.methods[combination.spec];
+  const SpecMethod& method = plan_.methods[combination.method_index];
   return Evaluate(metric, {.run = &run_,
-                           .method = combination.spec,
-                           .plain = method.plain,
+                           .method = combination.method_index,
+                           .baseline = method.baseline,
                            .questions = questions_[part],
                            .passes = passes_,
                            .entry = &entries_[static_cast<size_t>(entry)],
@@ -189,10 +192,10 @@ std::optional<PaperValue> PaperResults::At(const PaperKey& cell) const {
   if (combination == plan_.combinations.end()) return std::nullopt;
   const PaperMetric& metric = MetricAt(table_, cell);
   const auto part = static_cast<size_t>(cell[PaperAxis::kPart]);
-  if (!table_.parts[part].mean) return OfPart(metric, *combination, part);
+  if (!table_.parts[part].mean) return ValueOfPart(metric, *combination, part);
   double sum = 0, count = 0;
   for (size_t p = 0; p < table_.parts.size(); ++p) {
-    const auto value = OfPart(metric, *combination, p);
+    const auto value = ValueOfPart(metric, *combination, p);
     if (!value.has_value()) continue;
     sum += value->value;
     count += 1;

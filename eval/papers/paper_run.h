@@ -15,7 +15,7 @@ namespace foretoken {
 // Maps a setting, method and tree of a table (indices) to a method of the run.
 struct PaperCombination {
   int setting = 0, method = 0, tree = 0;
-  size_t spec = 0;  // index in PaperPlan::methods
+  size_t method_index = 0;  // index in PaperPlan::methods
 };
 
 struct PaperPlan {
@@ -37,8 +37,8 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
 
 // Answers the plan's questions with its methods, and moves the questions out of the plan. Errors:
 // those of RunSpec; no question could be answered.
-Result<SpecRun> AskPaper(const BenchPaperArgs& args, const LoadedModel& loaded,
-                         const PaperTable& table, PaperPlan& plan);
+Result<SpecRun> RunPaperQuestions(const BenchPaperArgs& args, const LoadedModel& loaded,
+                                  const PaperTable& table, PaperPlan& plan);
 
 // The values of a run by cell. Keeps references to its constructor's arguments.
 class PaperResults {
@@ -53,8 +53,8 @@ class PaperResults {
   const std::vector<SpecEntry>& entries() const { return entries_; }
 
  private:
-  std::optional<PaperValue> OfPart(const PaperMetric& metric, const PaperCombination& combination,
-                                   size_t part) const;
+  std::optional<PaperValue> ValueOfPart(const PaperMetric& metric,
+                                        const PaperCombination& combination, size_t part) const;
 
   const PaperTable& table_;
   const PaperPlan& plan_;

@@ -107,9 +107,12 @@ TEST(PaperMetrics, ResampleTheAcceptanceOfExpectedSpeedups) {
     run.times[0].push_back({times, times});
   }
   const std::vector<size_t> questions = {0, 1, 2, 3, 4, 5, 6, 7}, passes = run.Passes();
-  const PaperValue value = Evaluate(
-      {.name = "E_spd"},
-      {.run = &run, .method = 1, .plain = 0, .questions = questions, .passes = passes, .gamma = 4});
+  const PaperValue value = Evaluate({.name = "E_spd"}, {.run = &run,
+                                                        .method = 1,
+                                                        .baseline = 0,
+                                                        .questions = questions,
+                                                        .passes = passes,
+                                                        .gamma = 4});
   EXPECT_NEAR(value.value, ExpectedSpeedup(0.5, 4, 0.4), 1e-12);
   ASSERT_TRUE(value.interval.has_value());
   EXPECT_LT(value.interval->low, value.value - 0.1);

@@ -42,8 +42,8 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
 // that was also given by name.
 bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
   return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
-    return m.plain == method.plain && m.name == method.name && m.draft.tree == method.draft.tree &&
-           m.draft.verifier == method.draft.verifier;
+    return m.baseline == method.baseline && m.name == method.name &&
+           m.draft.tree == method.draft.tree && m.draft.verifier == method.draft.verifier;
   });
 }
 
@@ -64,7 +64,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
   std::vector<SpecMethod> methods;
   std::vector<bool> taken(args.draft.options.size(), false);
   for (const float temperature : args.temperatures) {
-    PlainAt(temperature, args.verifiers.front(), /*batch=*/1, &methods);
+    FindOrAddBaseline(temperature, args.verifiers.front(), /*batch=*/1, &methods);
     for (std::string name : args.methods) {
       std::replace(name.begin(), name.end(), '/', ',');
       if (name == "none") continue;
@@ -77,7 +77,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
           method.draft.options = OptionsOf(name, args.draft.options, taken);
           FT_RETURN_IF_ERROR(CheckDraftNames(method.draft));
           method.draft.tree = TreeOf(method.draft);
-          method.plain = PlainAt(temperature, verifier, /*batch=*/1, &methods);
+          method.baseline = FindOrAddBaseline(temperature, verifier, /*batch=*/1, &methods);
           if (!IsListed(methods, method)) methods.push_back(std::move(method));
         }
       }

@@ -14,10 +14,10 @@
 namespace foretoken {
 namespace {
 
-Speedups AllSpeedups(const std::vector<Timing>& method, const std::vector<Timing>& plain) {
-  return {.ratio_of_means = SpeedupRatioOfMeans(method, plain),
-          .micro = SpeedupMicro(method, plain),
-          .mean_of_ratios = SpeedupMeanOfRatios(method, plain)};
+Speedups AllSpeedups(const std::vector<Timing>& method, const std::vector<Timing>& baseline) {
+  return {.ratio_of_means = SpeedupRatioOfMeans(method, baseline),
+          .micro = SpeedupMicro(method, baseline),
+          .mean_of_ratios = SpeedupMeanOfRatios(method, baseline)};
 }
 
 Json ToJson(const Speedups& s) {
@@ -30,9 +30,9 @@ Json ToJson(const Speedups& s) {
 // resamples repeat a small number of multisets.
 class QuestionRatios {
  public:
-  QuestionRatios(const SpecRun& run, size_t method, size_t plain,
+  QuestionRatios(const SpecRun& run, size_t method, size_t baseline,
                  const std::vector<size_t>& questions)
-      : run_(run), method_(method), plain_(plain), questions_(questions) {}
+      : run_(run), method_(method), baseline_(baseline), questions_(questions) {}
 
   // Returns speed-ups [questions], from medians over `passes`.
   const std::vector<double>& Over(std::span<const size_t> passes) {
@@ -41,7 +41,7 @@ class QuestionRatios {
     std::vector<double>& ratios = known_[key];
     if (!ratios.empty()) return ratios;
     for (const size_t q : questions_) {
-      ratios.push_back(Ratio(Rate(key, q, method_), Rate(key, q, plain_)));
+      ratios.push_back(Ratio(Rate(key, q, method_), Rate(key, q, baseline_)));
     }
     return ratios;
   }
@@ -53,7 +53,7 @@ class QuestionRatios {
   }
 
   const SpecRun& run_;
-  size_t method_, plain_;
+  size_t method_, baseline_;
   const std::vector<size_t>& questions_;
   std::map<std::vector<size_t>, std::vector<double>> known_;
 };
@@ -100,20 +100,20 @@ std::string MethodLabel(const SpecMethod& method) {
 SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
                              const std::vector<size_t>& questions) {
   SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
-  std::vector<Timing> own, plain, own_generation, plain_generation;
+  std::vector<Timing> own, baseline, own_generation, baseline_generation;
   std::vector<std::vector<Cycle>> cycles;
-  const size_t p = methods[m].plain;
+  const size_t b = methods[m].baseline;
   const std::vector<size_t> passes = run.Passes();
   double nodes = 0;
   for (const size_t q : questions) {
     const SpecAnswer& answer = run.answers[q][m];
     own.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
-    plain.push_back(run.TimingOver(passes, q, p, &SpecTimes::with_prefill));
+    baseline.push_back(run.TimingOver(passes, q, b, &SpecTimes::with_prefill));
     own_generation.push_back(run.TimingOver(passes, q, m, &SpecTimes::generation_only));
-    plain_generation.push_back(run.TimingOver(passes, q, p, &SpecTimes::generation_only));
+    baseline_generation.push_back(run.TimingOver(passes, q, b, &SpecTimes::generation_only));
     cycles.push_back(answer.cycles);
-    entry.identical = entry.identical && answer.turns == run.answers[q][p].turns &&
-                      !run.changed[q][m] && !run.changed[q][p];
+    entry.identical = entry.identical && answer.turns == run.answers[q][b].turns &&
+                      !run.changed[q][m] && !run.changed[q][b];
     entry.total.tokens += own.back().tokens;
     entry.total.seconds += own.back().seconds;
     entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
@@ -121,7 +121,7 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
         Ratio(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
     for (const Cycle& c : answer.cycles) nodes += c.nodes;
   }
-  QuestionRatios ratios(run, m, p, questions);
+  QuestionRatios ratios(run, m, b, questions);
   entry.speedup = Median(ratios.Over(passes));
   std::vector<double> sample(questions.size());
   entry.interval =
@@ -131,8 +131,8 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
                         for (size_t i = 0; i < sample.size(); ++i) sample[i] = all[drawn[i]];
                         return Median(sample);
                       });
-  entry.with_prefill = AllSpeedups(own, plain);
-  entry.generation_only = AllSpeedups(own_generation, plain_generation);
+  entry.with_prefill = AllSpeedups(own, baseline);
+  entry.generation_only = AllSpeedups(own_generation, baseline_generation);
   entry.metrics = Summarise(cycles);
   entry.nodes_per_cycle = Ratio(nodes, entry.metrics.cycles);
   return entry;

@@ -21,8 +21,8 @@ struct SpecMethod {
   std::string name;  // as in the results: "pld+h", "pld,lookahead"
   DraftArgs draft;
   float temperature = 0;
-  int batch = 1;     // sequences of the same question that are decoded together
-  size_t plain = 0;  // index of the baseline that it is compared with
+  int batch = 1;        // sequences of the same question that are decoded together
+  size_t baseline = 0;  // index of the baseline that it is compared with
 };
 
 struct SpecAnswer;

@@ -51,20 +51,20 @@ void DeclareRecords(CLI::App& app, std::string* json, std::string* resume) {
       ->check(WritableFile());
 }
 
-size_t PlainAt(float temperature, const std::string& verifier, int batch,
-               std::vector<SpecMethod>* methods) {
-  SpecMethod plain{
-      .name = "none", .temperature = temperature, .batch = batch, .plain = methods->size()};
+size_t FindOrAddBaseline(float temperature, const std::string& verifier, int batch,
+                         std::vector<SpecMethod>* methods) {
+  SpecMethod baseline{
+      .name = "none", .temperature = temperature, .batch = batch, .baseline = methods->size()};
   const auto entry = FindVerifier(verifier);
   const bool promises_text = entry.ok() && (*entry)->guarantee == Guarantee::kSameText;
   const bool greedy = SamplingParams{.temperature = temperature}.greedy();
-  if (promises_text && !greedy) plain.draft.verifier = verifier;
+  if (promises_text && !greedy) baseline.draft.verifier = verifier;
   for (size_t i = 0; i < methods->size(); ++i) {
     const SpecMethod& m = (*methods)[i];
-    const bool is_plain = m.name == plain.name && m.draft.verifier == plain.draft.verifier;
-    if (is_plain && m.temperature == temperature && m.batch == batch) return i;
+    const bool is_baseline = m.name == baseline.name && m.draft.verifier == baseline.draft.verifier;
+    if (is_baseline && m.temperature == temperature && m.batch == batch) return i;
   }
-  methods->push_back(std::move(plain));
+  methods->push_back(std::move(baseline));
   return methods->size() - 1;
 }
 

@@ -20,8 +20,8 @@ void DeclareRecords(CLI::App& app, std::string* json, std::string* resume);
 // batch; appends the baseline if missing. The baseline's verifier is `exact`. Exception: above
 // temperature 0, a verifier of Guarantee::kSameText is also the verifier of the baseline, because
 // without drafts it may write another text than `exact` (`nucleus` truncates the distribution).
-size_t PlainAt(float temperature, const std::string& verifier, int batch,
-               std::vector<SpecMethod>* methods);
+size_t FindOrAddBaseline(float temperature, const std::string& verifier, int batch,
+                         std::vector<SpecMethod>* methods);
 
 // Returns the settings that determine answers and times, except for the questions, for the first
 // line of a journal.
