@@ -27,10 +27,10 @@ namespace {
 // The costs of drafting one tree.
 struct LevelTime {
   std::string tree;
-  int depth = 0;     // reached by the drafts of args.depth levels
-  double first = 0;  // median seconds of a draft of one level
-  // Mean seconds of each further level, from the difference of medians; `first` if depth is 1.
-  double level = 0;
+  int depth = 0;             // reached by the drafts of args.depth levels
+  double first_seconds = 0;  // median of a draft of one level
+  // Mean of each further level, from the difference of medians; first_seconds if depth is 1.
+  double level_seconds = 0;
 };
 
 // A HASS draft of one decoder layer with random weights. Embedding and LM head are the target's.
@@ -80,9 +80,9 @@ class RandomDraft {
     int64_t count = 1;
     for (const int64_t size : shape) count *= size;
     Values values{name, std::move(shape), std::vector<float>(static_cast<size_t>(count))};
-    const float unit = 1.0f / std::sqrt(static_cast<float>(values.shape.back()));
+    const float scale = 1.0f / std::sqrt(static_cast<float>(values.shape.back()));
     for (size_t i = 0; i < values.data.size(); ++i) {
-      values.data[i] = unit * static_cast<float>(2 * Uniform(values_.size() + 1, i, 0) - 1);
+      values.data[i] = scale * static_cast<float>(2 * Uniform(values_.size() + 1, i, 0) - 1);
     }
     values_.push_back(std::move(values));
   }
@@ -109,11 +109,11 @@ std::vector<Token> MadeUpText(int vocab, int length) {
 }
 
 // Times drafts at a fixed position of one sequence; every draft is discarded.
-class Drafts {
+class DraftTimer {
  public:
   // `tree`: as typed after --tree. Errors are reported by status().
-  Drafts(const BenchDraftArgs& args, const LoadedModel& loaded, Drafter& drafter,
-         const std::string& tree, int depth)
+  DraftTimer(const BenchDraftArgs& args, const LoadedModel& loaded, Drafter& drafter,
+             const std::string& tree, int depth)
       : text_(MadeUpText(loaded.model->config().vocab, args.context + 1)), verifier_(text_) {
     Result<std::unique_ptr<TreePolicy>> policy = NewTreePolicy(tree);
     if (!policy.ok()) {
@@ -121,21 +121,21 @@ class Drafts {
       return;
     }
     policy_ = *std::move(policy);
-    constexpr int kMostNodes = 256;
+    constexpr int kMaxNodes = 256;
     generator_ = std::make_unique<Generator>(
         *loaded.model, &drafter, verifier_,
-        GeneratorOptions{.limits = {.max_nodes = kMostNodes, .max_depth = depth},
+        GeneratorOptions{.limits = {.max_nodes = kMaxNodes, .max_depth = depth},
                          .policy = policy_.get()});
-    session_ = generator_->Start({.capacity = args.context + kMostNodes});
+    session_ = generator_->Start({.capacity = args.context + kMaxNodes});
     // The prompt's tokens are the cached positions. The verifier forces the token after it, so the
     // root is the same in every run.
     const auto prompt = std::span(text_).first(static_cast<size_t>(args.context));
-    status_ = generator_->Prefill(*session_, prompt, kMostNodes);
-    if (status_.ok()) Time();  // the first draft also processes the prompt
+    status_ = generator_->Prefill(*session_, prompt, kMaxNodes);
+    if (status_.ok()) TimeDraft();  // the first draft also processes the prompt
   }
 
   // Makes a draft and returns its seconds.
-  double Time() {
+  double TimeDraft() {
     Session* batch[] = {session_.get()};
     return Seconds([&] {
       const auto trees = generator_->Draft(batch);
@@ -161,25 +161,25 @@ class Drafts {
 };
 
 // Returns the seconds of a draft that follows a one-row pass of the target, which fills the CPU's
-// caches with the target's weights, as in decoding. Appends the pass's seconds to `plain`.
-double TimeAfterPass(TimedPasses& passes, Drafts& drafts, std::vector<double>& plain) {
-  plain.push_back(passes.Time(1, /*all_logits=*/true));
-  return drafts.Time();
+// caches with the target's weights, as in decoding. Appends the pass's seconds to `pass_seconds`.
+double TimeAfterPass(TimedPasses& passes, DraftTimer& drafts, std::vector<double>& pass_seconds) {
+  pass_seconds.push_back(passes.Time(1, /*all_logits=*/true));
+  return drafts.TimeDraft();
 }
 
 // Prints the mean time per thread that a draft spends in each part of the profile; the parts add up
 // to the time of the draft. "other" is work outside of the backend's operations, for example in the
 // drafter; while thread 0 does it alone, the other threads are in "waiting".
-void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passes, Drafts& drafts,
-                std::vector<double>& plain) {
+void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passes,
+                DraftTimer& drafts, std::vector<double>& pass_seconds) {
   Profile profile(backend.threads());
   std::vector<Profile::Share> parts;
-  double all = 0;
+  double draft_seconds = 0;
   for (int i = 0; i < args.repeats; ++i) {
-    plain.push_back(passes.Time(1, /*all_logits=*/true));
+    pass_seconds.push_back(passes.Time(1, /*all_logits=*/true));
     backend.Watch(&profile);
     profile.Take();  // discards what was counted before
-    all += drafts.Time();
+    draft_seconds += drafts.TimeDraft();
     const std::vector<Profile::Share> taken = profile.Take();
     backend.Watch(nullptr);
     parts.resize(taken.size());
@@ -189,7 +189,8 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
     }
   }
   const double scale = 1e3 / args.repeats;
-  std::printf("a draft of %d levels: %.3f ms while profiled\n", drafts.depth(), all * scale);
+  std::printf("a draft of %d levels: %.3f ms while profiled\n", drafts.depth(),
+              draft_seconds * scale);
   for (const Profile::Share& part : parts) {
     if (part.seconds == 0) continue;
     std::printf("  %-28s %7.3f ms per thread\n", part.name.c_str(),
@@ -201,22 +202,25 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
 // Times drafts of one level and of args.depth levels, interleaved.
 Result<LevelTime> TimeLevels(const BenchDraftArgs& args, const LoadedModel& loaded,
                              Drafter& drafter, const std::string& tree, TimedPasses& passes,
-                             std::vector<double>& plain) {
-  Drafts one(args, loaded, drafter, tree, 1), many(args, loaded, drafter, tree, args.depth);
-  FT_RETURN_IF_ERROR(one.status());
-  FT_RETURN_IF_ERROR(many.status());
-  std::vector<double> first, all;
+                             std::vector<double>& pass_seconds) {
+  DraftTimer shallow(args, loaded, drafter, tree, 1);
+  DraftTimer deep(args, loaded, drafter, tree, args.depth);
+  FT_RETURN_IF_ERROR(shallow.status());
+  FT_RETURN_IF_ERROR(deep.status());
+  std::vector<double> shallow_seconds, deep_seconds;
   for (int i = 0; i < args.repeats; ++i) {
-    first.push_back(TimeAfterPass(passes, one, plain));
-    all.push_back(TimeAfterPass(passes, many, plain));
+    shallow_seconds.push_back(TimeAfterPass(passes, shallow, pass_seconds));
+    deep_seconds.push_back(TimeAfterPass(passes, deep, pass_seconds));
   }
-  FT_RETURN_IF_ERROR(one.status());
-  FT_RETURN_IF_ERROR(many.status());
+  FT_RETURN_IF_ERROR(shallow.status());
+  FT_RETURN_IF_ERROR(deep.status());
   FT_RETURN_IF_ERROR(passes.status());
-  if (args.parts) PrintParts(args, *loaded.backend, passes, many, plain);
-  LevelTime time{.tree = tree, .depth = many.depth(), .first = Median(first)};
-  time.level = time.first;
-  if (time.depth > 1) time.level = (Median(all) - time.first) / (time.depth - 1);
+  if (args.parts) PrintParts(args, *loaded.backend, passes, deep, pass_seconds);
+  LevelTime time{.tree = tree, .depth = deep.depth(), .first_seconds = Median(shallow_seconds)};
+  time.level_seconds = time.first_seconds;
+  if (time.depth > 1) {
+    time.level_seconds = (Median(deep_seconds) - time.first_seconds) / (time.depth - 1);
+  }
   return time;
 }
 
@@ -232,11 +236,11 @@ Result<Decoder> DecoderFor(const BenchDraftArgs& args, const LoadedModel& loaded
   return NewDecoder(loaded, draft, args.context + 512);  // with ample room for a tree
 }
 
-void PrintLevel(const LevelTime& time, double plain) {
+void PrintLevel(const LevelTime& time, double pass_seconds) {
   std::printf(
       "%-7s first level %7.3f ms (%5.3f of a one-row pass), each further level %7.3f ms (%5.3f)\n",
-      time.tree.c_str(), time.first * 1e3, time.first / plain, time.level * 1e3,
-      time.level / plain);
+      time.tree.c_str(), time.first_seconds * 1e3, time.first_seconds / pass_seconds,
+      time.level_seconds * 1e3, time.level_seconds / pass_seconds);
 }
 
 }  // namespace
@@ -272,14 +276,14 @@ Status BenchDraft(const BenchDraftArgs& args) {
   FT_ASSIGN_OR_RETURN(const Decoder decoder, DecoderFor(args, loaded, file.path));
   TimedPasses passes(*loaded.model, DType::kF16, args.context);
   FT_RETURN_IF_ERROR(passes.status());
-  std::vector<double> plain;
+  std::vector<double> pass_seconds;
   std::vector<LevelTime> times;
   for (const char* tree : {"chain", "eagle2"}) {
     FT_ASSIGN_OR_RETURN(LevelTime time,
-                        TimeLevels(args, loaded, *decoder.drafter, tree, passes, plain));
+                        TimeLevels(args, loaded, *decoder.drafter, tree, passes, pass_seconds));
     times.push_back(std::move(time));
   }
-  const double pass = Median(plain);
+  const double pass = Median(pass_seconds);
   const DraftPrior prior = decoder.drafter->Prior();
   std::printf("%s, %d threads, %d committed positions; medians of %d\n",
               loaded.backend->Name().c_str(), loaded.backend->threads(), args.context,
@@ -294,8 +298,8 @@ Status BenchDraft(const BenchDraftArgs& args) {
     PrintLevel(time, pass);
     levels.push_back({{"tree", time.tree},
                       {"depth", time.depth},
-                      {"level_seconds", time.level},
-                      {"first_seconds", time.first}});
+                      {"level_seconds", time.level_seconds},
+                      {"first_seconds", time.first_seconds}});
   }
   return WriteJson(json, {{"plain_seconds", pass},
                           {"plain_bytes", loaded.model->weight_bytes()},

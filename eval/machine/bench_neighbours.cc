@@ -32,17 +32,17 @@ class ChildProcess {
   // Starts `body` in the child with its end of the socket pair; socket() is the parent's end.
   // REQUIRES: this process has one thread.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return Fault();
+    int sockets[2];  // the parent's end, the child's end
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return Fault();
     const pid_t id = fork();
     if (id == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
-      close(ends[0]);
-      body(ends[1]);
+      close(sockets[0]);
+      body(sockets[1]);
       _exit(0);
     }
-    close(ends[1]);
-    std::unique_ptr<ChildProcess> child(new ChildProcess(id, ends[0]));
+    close(sockets[1]);
+    std::unique_ptr<ChildProcess> child(new ChildProcess(id, sockets[0]));
     if (id < 0) return Fault();
     return child;
   }
@@ -86,9 +86,9 @@ Status Decode(const NeighbourOptions& options, int socket) {
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));
   TimedPasses passes(*subject.model, DType::kF16, options.bench.contexts.front());
   passes.Time(/*rows=*/1, /*all_logits=*/true);
-  Reply answer;
-  char order = 0;
-  while (Send(socket, &answer, sizeof answer) && Receive(socket, &order, 1)) {
+  Reply reply;
+  char command = 0;
+  while (Send(socket, &reply, sizeof reply) && Receive(socket, &command, 1)) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
     std::chrono::duration<double> passed{};
@@ -96,7 +96,7 @@ Status Decode(const NeighbourOptions& options, int socket) {
     for (; passed.count() < options.seconds; passed = Clock::now() - begin, ++tokens) {
       passes.Time(1, true);
     }
-    answer.tokens_per_second = tokens / passed.count();
+    reply.tokens_per_second = tokens / passed.count();
   }
   return {};
 }
@@ -104,35 +104,36 @@ Status Decode(const NeighbourOptions& options, int socket) {
 void DecodeOrReport(const NeighbourOptions& options, int socket) {
   const Status status = Decode(options, socket);
   if (status.ok()) return;
-  Reply answer;
-  std::snprintf(answer.fault, sizeof answer.fault, "%s", status.error().message.c_str());
-  Send(socket, &answer, sizeof answer);
+  Reply reply;
+  std::snprintf(reply.fault, sizeof reply.fault, "%s", status.error().message.c_str());
+  Send(socket, &reply, sizeof reply);
 }
 
 using Children = std::vector<std::unique_ptr<ChildProcess>>;
 
-Result<double> AnswerOf(const ChildProcess& child) {
-  Reply answer;
-  if (!Receive(child.socket(), &answer, sizeof answer)) {
+// Waits for the next message of a decoding process. Errors: the error that it reports; its end.
+Result<double> ReceiveRate(const ChildProcess& child) {
+  Reply reply;
+  if (!Receive(child.socket(), &reply, sizeof reply)) {
     return Error{"a decoding process ended unexpectedly"};
   }
-  if (answer.fault[0] != 0) return Error{answer.fault};
-  return answer.tokens_per_second;
+  if (reply.fault[0] != 0) return Error{reply.fault};
+  return reply.tokens_per_second;
 }
 
 // Lets `processes` decode simultaneously and returns their total tokens per second.
-Result<double> Together(std::span<const std::unique_ptr<ChildProcess>> processes) {
+Result<double> DecodeTogether(std::span<const std::unique_ptr<ChildProcess>> processes) {
   for (const auto& child : processes) Send(child->socket(), "g", 1);
   double sum = 0;
   for (const auto& child : processes) {
-    FT_ASSIGN_OR_RETURN(const double rate, AnswerOf(*child));
+    FT_ASSIGN_OR_RETURN(const double rate, ReceiveRate(*child));
     sum += rate;
   }
   return sum;
 }
 
 // Starts a process that keeps a core busy.
-Result<std::unique_ptr<ChildProcess>> BusyLoop(int nice) {
+Result<std::unique_ptr<ChildProcess>> StartBusyLoop(int nice) {
   return ChildProcess::Start([nice](int /*socket*/) {
     setpriority(PRIO_PROCESS, 0, nice);
     for (volatile uint64_t i = 0;;) i = i + 1;
@@ -149,16 +150,16 @@ struct Scenario {
 Status Measure(const Children& children, Scenario& scenario) {
   Children loops;
   for (int i = 0; i < scenario.loops; ++i) {
-    FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> loop, BusyLoop(scenario.nice));
+    FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> loop, StartBusyLoop(scenario.nice));
     loops.push_back(std::move(loop));
   }
   const auto count = static_cast<size_t>(scenario.processes);
-  FT_ASSIGN_OR_RETURN(const double rate, Together(std::span(children).first(count)));
+  FT_ASSIGN_OR_RETURN(const double rate, DecodeTogether(std::span(children).first(count)));
   scenario.rates.push_back(rate);
   return {};
 }
 
-std::vector<Scenario> Scenarios(const NeighbourOptions& options) {
+std::vector<Scenario> ListScenarios(const NeighbourOptions& options) {
   std::vector<Scenario> scenarios = {{.name = "one process alone"}};
   for (const int count : options.processes) {
     scenarios.push_back(
@@ -190,14 +191,14 @@ Status Report(const std::vector<Scenario>& scenarios, OutputFile& json) {
 
 Status BenchNeighbours(const NeighbourOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
-  std::vector<Scenario> scenarios = Scenarios(options);
-  int most = 1;
-  for (const Scenario& s : scenarios) most = std::max(most, s.processes);
+  std::vector<Scenario> scenarios = ListScenarios(options);
+  int count = 1;
+  for (const Scenario& s : scenarios) count = std::max(count, s.processes);
   Children children;
-  for (int i = 0; i < most; ++i) {
+  for (int i = 0; i < count; ++i) {
     FT_ASSIGN_OR_RETURN(std::unique_ptr<ChildProcess> child,
                         ChildProcess::Start([&](int socket) { DecodeOrReport(options, socket); }));
-    FT_RETURN_IF_ERROR(AnswerOf(*child));  // waits until the model is loaded
+    FT_RETURN_IF_ERROR(ReceiveRate(*child));  // waits until the model is loaded
     children.push_back(std::move(child));
   }
   for (int round = 0; round < options.bench.repeats; ++round) {

@@ -19,13 +19,14 @@ double FigureOf(const AttributionScore& score, const std::string& metric) {
 // drafter.
 AttributionOptions AttributionOf(const PaperMethod& method, const BenchPaperArgs& args,
                                  const std::string& data) {
-  AttributionOptions options{.model = args.model, .data = data, .least = {1}, .limit = args.limit};
+  AttributionOptions options{
+      .model = args.model, .data = data, .min_tokens = {1}, .limit = args.limit};
   options.draft.drafter = method.drafter;
   options.draft.tree = method.tree;
   options.draft.draft_max = method.draft_max;
   for (const auto& [key, value] : method.options) {
     if (key == "min") {
-      options.least = {std::max(1, std::atoi(value.c_str()))};
+      options.min_tokens = {std::max(1, std::atoi(value.c_str()))};
     } else {
       options.draft.options.emplace_back(key, value);
     }
@@ -56,7 +57,8 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
                                {"quoted", score.quoted},
                                {"attributed", score.attributed},
                                {"correct", score.correct}});
-    asked = table.parts[0].questions + ": " + found.Questions() + ".";  // equal for all methods
+    asked =
+        table.parts[0].questions + ": " + found.QuestionSummary() + ".";  // equal for all methods
   }
   if (!asked.empty()) outcome.notes.push_back(asked);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {

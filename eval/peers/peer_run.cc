@@ -28,8 +28,9 @@ constexpr PeerLine kPeerLines[] = {
 std::vector<std::string> CommandOf(const PeerLine& line, const std::string& folder,
                                    const std::string& draft_model) {
   const std::string program = FindProgram(line.program, folder);
-  const bool drafts = std::string_view(line.arguments).find(kDraftWord) != std::string_view::npos;
-  if (program.empty() || (drafts && draft_model.empty())) return {};
+  const bool needs_draft =
+      std::string_view(line.arguments).find(kDraftWord) != std::string_view::npos;
+  if (program.empty() || (needs_draft && draft_model.empty())) return {};
   std::vector<std::string> command{program};
   std::istringstream words(line.arguments);
   for (std::string word; words >> word;) {
@@ -74,24 +75,24 @@ std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& dr
   return modes;
 }
 
-std::optional<double> PeerRate(const std::string& printed) {
-  std::optional<double> decoded, evaluated;
-  std::istringstream lines(printed);
+std::optional<double> ParsePeerRate(const std::string& output) {
+  std::optional<double> decoded_rate, eval_rate;
+  std::istringstream lines(output);
   for (std::string line; std::getline(lines, line);) {
     if (line.find("decoded") != std::string::npos) {
       const auto rate = NumberBefore(line, "t/s");
-      if (rate) decoded = rate;
+      if (rate) decoded_rate = rate;
     }
     const bool prompt = line.find("prompt eval time") != std::string::npos;
     if (line.find("eval time =") == std::string::npos || prompt) continue;
     const auto rate = NumberBefore(line, "tokens per second");
-    if (rate) evaluated = rate;
+    if (rate) eval_rate = rate;
   }
-  return decoded ? decoded : evaluated;
+  return decoded_rate ? decoded_rate : eval_rate;
 }
 
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
-  std::string why = mode->name + ": no program found (or no draft model given)";
+  std::string message = mode->name + ": no program found (or no draft model given)";
   while (!mode->commands.empty()) {
     std::vector<std::string> command = mode->commands.front();
     for (const std::string& word :
@@ -105,14 +106,14 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
     std::optional<double> rate;
     for (int tries = 0; tries < kTries && output.status == 0 && !rate; ++tries) {
       FT_ASSIGN_OR_RETURN(output, RunProcess(command));
-      rate = PeerRate(output.err + "\n" + output.out);
+      rate = ParsePeerRate(output.err + "\n" + output.out);
     }
     if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
-    why = command[0] + ": exited with status " + std::to_string(output.status) +
-          (output.status == 0 ? " but reported no speed" : "") + ": " + LastLine(output.err);
+    message = command[0] + ": exited with status " + std::to_string(output.status) +
+              (output.status == 0 ? " but reported no speed" : "") + ": " + LastLine(output.err);
     mode->commands.erase(mode->commands.begin());
   }
-  return Error{why};
+  return Error{message};
 }
 
 }  // namespace foretoken

@@ -40,6 +40,6 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 // Parses tokens per second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or
 // else "eval time = T ms / N runs (..., R tokens per second)". Returns 0 for a rate of "inf" (the
 // measured time was 0), nullopt if neither line is present.
-std::optional<double> PeerRate(const std::string& printed);
+std::optional<double> ParsePeerRate(const std::string& output);
 
 }  // namespace foretoken

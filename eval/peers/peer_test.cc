@@ -23,15 +23,16 @@ TEST(PeerRate, IsThatOfTheAnswer) {
       "token,   101.79 tokens per second)\n"
       "llama_perf_context_print:        eval time =     484.80 ms /    31 runs   (   15.64 ms per "
       "token,    63.94 tokens per second)\n";
-  EXPECT_EQ(PeerRate(timings), 63.94);
+  EXPECT_EQ(ParsePeerRate(timings), 63.94);
   // If both lines are printed, "decoded" counts: "eval time" counts passes, not tokens.
-  EXPECT_EQ(PeerRate("encoded    5 tokens in    0.049 seconds, speed:  101.790 t/s\n"
-                     "decoded   32 tokens in    0.250 seconds, speed:  128.000 t/s\n" +
-                     timings),
+  EXPECT_EQ(ParsePeerRate("encoded    5 tokens in    0.049 seconds, speed:  101.790 t/s\n"
+                          "decoded   32 tokens in    0.250 seconds, speed:  128.000 t/s\n" +
+                          timings),
             128.0);
-  EXPECT_EQ(PeerRate("it decoded nothing, and took no time: t/s"), std::nullopt);
-  EXPECT_EQ(PeerRate(""), std::nullopt);
-  EXPECT_EQ(PeerRate("eval time = 0.00 ms / 1 runs (0.00 ms per token, inf tokens per second)"), 0);
+  EXPECT_EQ(ParsePeerRate("it decoded nothing, and took no time: t/s"), std::nullopt);
+  EXPECT_EQ(ParsePeerRate(""), std::nullopt);
+  EXPECT_EQ(
+      ParsePeerRate("eval time = 0.00 ms / 1 runs (0.00 ms per token, inf tokens per second)"), 0);
 }
 
 class PeerRun : public ::testing::Test {

@@ -72,7 +72,8 @@ bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
 class Scorer {
  public:
   explicit Scorer(const AttributionOptions& options)
-      : options_(options), found_{.scores = std::vector<AttributionScore>(options.least.size())} {}
+      : options_(options),
+        found_{.scores = std::vector<AttributionScore>(options.min_tokens.size())} {}
 
   Status Run(const LoadedModel& loaded, std::span<const Question> questions) {
     const int context = loaded.model->config().context;
@@ -99,17 +100,17 @@ class Scorer {
     std::printf("%8s %10s %8s %8s\n", "min", "precision", "recall", "F1");
     for (size_t i = 0; i < found_.scores.size(); ++i) {
       const AttributionScore& s = found_.scores[i];
-      std::printf("%8d %9.1f%% %7.1f%% %7.1f%%\n", options_.least[i], 100 * s.precision(),
+      std::printf("%8d %9.1f%% %7.1f%% %7.1f%%\n", options_.min_tokens[i], 100 * s.precision(),
                   100 * s.recall(), 100 * s.f1());
     }
-    std::printf("%s\n", found_.Questions().c_str());
+    std::printf("%s\n", found_.QuestionSummary().c_str());
   }
 
   Json ToJson() const {
     Json list = Json::array();
     for (size_t i = 0; i < found_.scores.size(); ++i) {
       const AttributionScore& s = found_.scores[i];
-      list.push_back({{"min_tokens", options_.least[i]},
+      list.push_back({{"min_tokens", options_.min_tokens[i]},
                       {"quoted", s.quoted},
                       {"attributed", s.attributed},
                       {"correct", s.correct},
@@ -144,8 +145,8 @@ class Scorer {
     const MarkedText passages = ReadPassages(question.prompt);
     for (size_t i = 0; i < found_.scores.size(); ++i) {
       std::vector<int> attributed(sources.size(), 0);
-      for (const CopiedSpan& span :
-           CopiedSpans(given.tokens, static_cast<int>(given.prompt), sources, options_.least[i])) {
+      for (const CopiedSpan& span : CopiedSpans(given.tokens, static_cast<int>(given.prompt),
+                                                sources, options_.min_tokens[i])) {
         for (int t = span.begin; t < span.end; ++t) {
           const auto source = static_cast<size_t>(span.source + t - span.begin);
           attributed[static_cast<size_t>(t)] =
@@ -174,7 +175,7 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
   app.add_option("--data", options->data, "QuoteSum as JSON lines, {\"turns\", \"reference\"} each")
       ->required()
       ->type_name("FILE");
-  app.add_option("--min", options->least,
+  app.add_option("--min", options->min_tokens,
                  "minimum lengths of a copy, in tokens; a score for each (2,5,8)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
@@ -185,7 +186,7 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
   AddDraftArgs(app, &options->draft);
 }
 
-std::string AttributionScores::Questions() const {
+std::string AttributionScores::QuestionSummary() const {
   return std::to_string(asked) + " questions asked, " + std::to_string(skipped) +
          " skipped: too long for the context, or changed by the tokenizer";
 }

@@ -16,15 +16,15 @@ struct AttributionOptions {
   DraftArgs draft{.drafter = "pld+h"};
   std::string data, json;
   // Minimum lengths of a copy, in tokens; a score for each (PLD+, appendix D).
-  std::vector<int> least = {2, 5, 8};
+  std::vector<int> min_tokens = {2, 5, 8};
   int limit = 0;  // maximum number of questions, evenly chosen; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
 struct AttributionScores {
-  std::vector<AttributionScore> scores;  // one for each of options.least
+  std::vector<AttributionScore> scores;  // one for each of options.min_tokens
   int asked = 0;
-  int skipped = 0;                // too long, or decoding the tokens does not restore the text
-  std::string Questions() const;  // "265 questions asked, 2 skipped: ..."
+  int skipped = 0;  // too long, or decoding the tokens does not restore the text
+  std::string QuestionSummary() const;  // "265 questions asked, 2 skipped: ..."
 };
 // Scores a loaded model. Errors: those of NewDecoder, Generator::Prefill and Generator::Step; a
 // data file that is unreadable, empty or not in QuoteSum's format.
