@@ -35,7 +35,7 @@ struct Question {
   std::vector<Token> prompt;
 };
 
-// What is not answered, and why.
+// Numbers of conversations that are left out, by reason.
 struct LeftOut {
   size_t unasked = 0, repeated = 0, too_long = 0, circling = 0;
   size_t rejected = 0;         // by the chat template
@@ -51,7 +51,7 @@ std::span<const DocumentTurn> TurnsAsked(const TextDocument& document) {
   return {};
 }
 
-// Returns the questions to answer, by length of their prompts.
+// Returns the questions to answer, sorted by the length of their prompts.
 std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
                                       const ChatPrompter& prompter, int64_t longest,
                                       LeftOut& left_out) {
@@ -120,7 +120,8 @@ struct Written {
   bool is_complete = true;
 };
 
-// Appends the kept ones of `answers` to `questions`.
+// Writes a line for each answer that is kept; answers[i] belongs to questions[i]. Counts the others
+// in `left_out`.
 Status AppendAnswers(std::span<const Question> questions, std::span<const GreedyAnswer> answers,
                      const Tokenizer& tokenizer, AppendedFile& output, LeftOut& left_out,
                      Written& written) {

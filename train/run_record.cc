@@ -88,8 +88,8 @@ Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
   return setting == nullptr ? Change::kAsked : setting->change;
 }
 
-// Whether the recipe in a checkpoint without a record may hold a value of this field that data or
-// target determined.
+// Whether data or target may have determined this field's value in a checkpoint without a record.
+// `asked`: the recipe of this command.
 bool IsDecided(const Recipe& asked, const std::string& name) {
   return ChangeOf({}, name) == Change::kNever || name == "init" ||
          (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);

@@ -53,7 +53,7 @@ class EndlessGuesses final : public Drafter {
   int vocab_;
 };
 
-// Random text with Zipf's distribution: the frequency of token r is proportional to about 1 / r.
+// Random text with Zipf's distribution: the frequency of token r is about proportional to 1 / r.
 std::vector<Token> ZipfText(int vocab, int length) {
   std::vector<Token> text(static_cast<size_t>(length));
   for (int i = 0; i < length; ++i) {

@@ -1,4 +1,4 @@
-// The evaluator of tables whose cells are computed from answers.
+// Evaluates tables whose cells are computed from answers.
 #include <algorithm>
 #include <memory>
 

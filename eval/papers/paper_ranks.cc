@@ -1,4 +1,5 @@
-// The evaluator of tables on how often a draft's top-N guesses contain the token the model writes.
+// Evaluates tables of top-N accuracy: how often a draft's N best guesses contain the token that the
+// model writes.
 #include <map>
 
 #include "eval/papers/paper_evaluators.h"
@@ -39,7 +40,7 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
   return ranked;
 }
 
-// Ranks every turn of an answer with each method.
+// Adds every turn of an answer to each method's ranks.
 Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const SpecQuestion& question,
              const SpecAnswer& answer, std::map<int, Ranked>& ranked) {
   std::vector<ChatMessage> messages;
@@ -78,9 +79,9 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunPaperQuestions(asking, loaded, table, plan));
   PaperOutcome outcome;
   outcome.notes = {"Asked here: " + std::to_string(run.questions.size()) + " questions of " +
-                   table.parts[0].questions + ", all turns. The words are those that the model " +
-                   "writes, the likeliest each, at most " +
-                   std::to_string(args.options.new_tokens) + " a turn; a head is told all before."};
+                   table.parts[0].questions + ", all turns. The tokens are those that the model " +
+                   "writes greedily, at most " + std::to_string(args.options.new_tokens) +
+                   " per turn; a head is given all earlier tokens."};
   outcome.notes.insert(outcome.notes.end(), plan.notes.begin(), plan.notes.end());
   outcome.cells = [ranked, &table](const PaperKey& cell) -> std::optional<PaperValue> {
     const auto own = ranked->find(cell[PaperAxis::kMethod]);
