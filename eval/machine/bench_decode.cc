@@ -62,7 +62,7 @@ struct Outcome {
   std::vector<Point> curve;
   Samples prompts;
   // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
-  double fewest_meeting = 0, most_meeting = 0, fewest_loads = 0, most_loads = 0;
+  double fewest_hand_over = 0, most_hand_over = 0, fewest_loads = 0, most_loads = 0;
 
   // Returns the ratio of the point's seconds to the seconds per row of the first point at its
   // context (a pass of one row, unless --rows begins with more).
@@ -125,7 +125,7 @@ class Measurement {
       FT_RETURN_IF_ERROR(sequence.status());
     }
     outcome.limits.read_bytes.back() = Median(reads_);
-    std::tie(outcome.fewest_meeting, outcome.most_meeting) = Range(meetings_);
+    std::tie(outcome.fewest_hand_over, outcome.most_hand_over) = Range(hand_overs_);
     std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
     return outcome;
   }
@@ -152,7 +152,7 @@ class Measurement {
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
     reads_.push_back(read);
-    meetings_.push_back(HandOver(pool_));
+    hand_overs_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
     // The loads are measured once between two passes, after this pass and not just before the next:
@@ -175,7 +175,7 @@ class Measurement {
   ThreadPool& pool_;
   ReadBandwidth& bandwidth_;
   Peaks peaks_;
-  std::vector<double> reads_, meetings_, loads_;
+  std::vector<double> reads_, hand_overs_, loads_;
 };
 
 void PrintPrompt(const Outcome& outcome) {
@@ -198,17 +198,17 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
   std::printf("%s, head in %s, %s, %d threads\n",
               options.model.empty() ? options.random.c_str() : options.model.c_str(), name.c_str(),
               subject.backend->Name().c_str(), outcome.limits.threads);
-  const Sample plain = Medians(outcome.decoding);
+  const Sample decoding = Medians(outcome.decoding);
   std::printf("autoregressive decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
-              1 / plain.seconds, 100 * plain.reads, outcome.limits.bandwidth() * 1e-9);
+              1 / decoding.seconds, 100 * decoding.reads, outcome.limits.bandwidth() * 1e-9);
   if (outcome.curve.front().rows == 1) {
     const Sample alone = Medians(outcome.curve.front().passes);
     std::printf("with caches full of other data %.1f tokens/s, %.0f%%\n", 1 / alone.seconds,
                 100 * alone.reads);
   }
   if (outcome.limits.threads > 1) {
-    std::printf("hand-over to all threads and back %.2f to %.2f us\n", outcome.fewest_meeting * 1e6,
-                outcome.most_meeting * 1e6);
+    std::printf("hand-over to all threads and back %.2f to %.2f us\n",
+                outcome.fewest_hand_over * 1e6, outcome.most_hand_over * 1e6);
   }
   std::printf("L1 loads %.1f to %.1f G words/s; undisturbed: above %.1f before and after a pass\n",
               outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
@@ -248,15 +248,15 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
     }
     curve.push_back(std::move(point));
   }
-  const Sample plain = Medians(outcome.decoding), prompt = Medians(outcome.prompts);
+  const Sample decoding = Medians(outcome.decoding), prompt = Medians(outcome.prompts);
   return {{"decode",
-           {{"tokens_per_second", 1 / plain.seconds},
-            {"bandwidth_fraction", plain.reads},
+           {{"tokens_per_second", 1 / decoding.seconds},
+            {"bandwidth_fraction", decoding.reads},
             {"prompt_tokens_per_second", kBenchRows / prompt.seconds},
             {"prompt_peak_fraction", prompt.peak},
             {"load_seconds", subject.load_seconds},
             {"weight_bytes", subject.model->weight_bytes()},
-            {"hand_over_seconds", {outcome.fewest_meeting, outcome.most_meeting}},
+            {"hand_over_seconds", {outcome.fewest_hand_over, outcome.most_hand_over}},
             {"first_cache_words_per_second", {outcome.fewest_loads, outcome.most_loads}}}},
           {"curve", curve},
           {"limits", LimitsJson(outcome.limits)}};

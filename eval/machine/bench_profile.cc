@@ -16,8 +16,8 @@ namespace {
 
 struct PassProfile {
   int rows = 0;
-  double watched = 0, unwatched = 0;   // medians, seconds
-  std::vector<Profile::Share> shares;  // seconds of a pass, all threads together; largest first
+  double profiled = 0, unprofiled = 0;  // medians, seconds
+  std::vector<Profile::Share> shares;   // seconds of a pass, all threads together; largest first
 };
 
 PassProfile ProfilePasses(const BenchOptions& options, Backend& backend, TimedPasses& passes,
@@ -25,12 +25,12 @@ PassProfile ProfilePasses(const BenchOptions& options, Backend& backend, TimedPa
   passes.Time(rows, /*all_logits=*/true);  // warms up: the first pass of this size
   PassProfile result{.rows = rows};
   Profile profile(backend.threads());
-  std::vector<double> watched, unwatched;
+  std::vector<double> profiled, unprofiled;
   for (int i = 0; i < options.repeats; ++i) {
-    unwatched.push_back(passes.Time(rows, /*all_logits=*/true));
+    unprofiled.push_back(passes.Time(rows, /*all_logits=*/true));
     backend.Watch(&profile);
     profile.Take();  // discards what was counted before
-    watched.push_back(passes.Time(rows, /*all_logits=*/true));
+    profiled.push_back(passes.Time(rows, /*all_logits=*/true));
     std::vector<Profile::Share> shares = profile.Take();
     backend.Watch(nullptr);
     result.shares.resize(shares.size());
@@ -39,8 +39,8 @@ PassProfile ProfilePasses(const BenchOptions& options, Backend& backend, TimedPa
       result.shares[p].seconds += shares[p].seconds / options.repeats;
     }
   }
-  result.watched = Median(std::move(watched));
-  result.unwatched = Median(std::move(unwatched));
+  result.profiled = Median(std::move(profiled));
+  result.unprofiled = Median(std::move(unprofiled));
   std::ranges::sort(result.shares, std::greater{}, &Profile::Share::seconds);
   return result;
 }
@@ -49,7 +49,7 @@ void Print(const PassProfile& pass, int threads) {
   double total = 0;
   for (const Profile::Share& share : pass.shares) total += share.seconds;
   std::printf("\n%d rows: %.2f ms a pass (%.2f without the profiler)\n", pass.rows,
-              pass.watched * 1e3, pass.unwatched * 1e3);
+              pass.profiled * 1e3, pass.unprofiled * 1e3);
   std::printf("part                       ms per thread   share\n");
   for (const Profile::Share& share : pass.shares) {
     if (share.seconds == 0) continue;
@@ -62,8 +62,8 @@ Json PassJson(const PassProfile& pass) {
   Json parts = Json::object();
   for (const Profile::Share& share : pass.shares) parts[share.name] = share.seconds;
   return {{"rows", pass.rows},
-          {"seconds", pass.watched},
-          {"unwatched_seconds", pass.unwatched},
+          {"seconds", pass.profiled},
+          {"unwatched_seconds", pass.unprofiled},
           {"thread_seconds", parts}};
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 // Medians, in seconds.
 struct Costs {
-  double plain = 0, verify = 0, level = 0;
+  double one_row = 0, verify = 0, level = 0;
 };
 
 // Passes are interleaved, so that a temporary slowdown of the machine affects all of them.
@@ -20,18 +20,18 @@ Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft
   const DType cache = DType::kF16;
   const int context = options.bench.contexts.front();
   TimedPasses of_target(target, cache, context), of_draft(draft, cache, context);
-  std::vector<double> plain, verify, level;
+  std::vector<double> one_row, verify, level;
   for (int turn = -1; turn < options.bench.repeats; ++turn) {
     const double times[] = {of_target.Time(1, true), of_target.Time(options.bench.nodes, true),
                             of_draft.Time(options.level_rows, true)};
     FT_RETURN_IF_ERROR(of_target.status());
     FT_RETURN_IF_ERROR(of_draft.status());
     if (turn < 0) continue;  // warms up
-    plain.push_back(times[0]);
+    one_row.push_back(times[0]);
     verify.push_back(times[1]);
     level.push_back(times[2]);
   }
-  return Costs{Median(plain), Median(verify), Median(level)};
+  return Costs{Median(one_row), Median(verify), Median(level)};
 }
 
 struct Projection {
@@ -42,8 +42,8 @@ struct Projection {
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;
-  p.speedup = p.rate * costs.plain;
-  p.even = p.cycle / costs.plain;
+  p.speedup = p.rate * costs.one_row;
+  p.even = p.cycle / costs.one_row;
   return p;
 }
 
@@ -52,11 +52,11 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
   const BenchOptions& b = options.bench;
   std::printf("%s of random weights in %s, %s, %d committed positions (medians of %d)\n",
               b.random.c_str(), b.types.c_str(), backend.c_str(), b.contexts.front(), b.repeats);
-  std::printf("  a one-row pass          %9.2f ms\n", costs.plain * 1e3);
+  std::printf("  a one-row pass          %9.2f ms\n", costs.one_row * 1e3);
   std::printf("  a pass over %4d nodes   %9.2f ms  %.2fx\n", b.nodes, costs.verify * 1e3,
-              costs.verify / costs.plain);
+              costs.verify / costs.one_row);
   std::printf("  a level of drafting     %9.2f ms  %.3fx (%s, %d rows)\n", costs.level * 1e3,
-              costs.level / costs.plain,
+              costs.level / costs.one_row,
               options.draft.empty() ? "one layer and the head" : options.draft.c_str(),
               options.level_rows);
   std::printf(
@@ -100,7 +100,7 @@ Status BenchProject(const ProjectOptions& options) {
                           {"nodes", options.bench.nodes},
                           {"levels", options.levels},
                           {"tau", options.tau},
-                          {"plain_seconds", costs.plain},
+                          {"plain_seconds", costs.one_row},
                           {"verify_seconds", costs.verify},
                           {"level_seconds", costs.level},
                           {"cycle_seconds", p.cycle},

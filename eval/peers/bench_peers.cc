@@ -89,7 +89,7 @@ class PeerBench {
                               NumberText("%.1f", Median(c.rates)) + " [" +
                                   NumberText("%.1f", interval.low) + ", " +
                                   NumberText("%.1f", interval.high) + "]",
-                              NumberText("%.2fx", OverPlain(c)),
+                              NumberText("%.2fx", RatioToBaseline(c)),
                               std::to_string(c.same) + " of " + std::to_string(c.rates.size())})
                      .c_str(),
                  stdout);
@@ -110,7 +110,7 @@ class PeerBench {
                          {"tokens_per_second", Median(c.rates)},
                          {"low", interval.low},
                          {"high", interval.high},
-                         {"over_plain", OverPlain(c)},
+                         {"over_plain", RatioToBaseline(c)},
                          {"answers", c.rates.size()},
                          {"same_text", c.same}});
     }
@@ -201,10 +201,11 @@ class PeerBench {
     return Column("foretoken", mode == modes_.end() ? drafter : mode->name);
   }
 
-  double OverPlain(const PeerColumn& column) const {
-    for (const PeerColumn& plain : columns_) {
-      if (plain.engine != column.engine || plain.mode != modes_[0].name) continue;
-      return plain.rates.empty() ? 0 : Median(column.rates) / Median(plain.rates);
+  // Returns the ratio of a column's median rate to that of its engine's baseline; 0 without one.
+  double RatioToBaseline(const PeerColumn& column) const {
+    for (const PeerColumn& baseline : columns_) {
+      if (baseline.engine != column.engine || baseline.mode != modes_[0].name) continue;
+      return baseline.rates.empty() ? 0 : Median(column.rates) / Median(baseline.rates);
     }
     return 0;
   }
