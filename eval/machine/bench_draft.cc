@@ -215,7 +215,11 @@ Result<LevelTime> TimeLevels(const BenchDraftArgs& args, const LoadedModel& load
   FT_RETURN_IF_ERROR(shallow.status());
   FT_RETURN_IF_ERROR(deep.status());
   FT_RETURN_IF_ERROR(passes.status());
-  if (args.parts) PrintParts(args, *loaded.backend, passes, deep, pass_seconds);
+  if (args.parts) {
+    PrintParts(args, *loaded.backend, passes, deep, pass_seconds);
+    FT_RETURN_IF_ERROR(deep.status());
+    FT_RETURN_IF_ERROR(passes.status());
+  }
   LevelTime time{.tree = tree, .depth = deep.depth(), .first_seconds = Median(shallow_seconds)};
   time.level_seconds = time.first_seconds;
   if (time.depth > 1) {

@@ -33,8 +33,9 @@ class ChildProcess {
   // REQUIRES: this process has one thread.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
     int sockets[2];  // the parent's end, the child's end
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return Fault();
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return Fault(errno);
     const pid_t id = fork();
+    const int fault = errno;
     if (id == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       close(sockets[0]);
@@ -43,7 +44,7 @@ class ChildProcess {
     }
     close(sockets[1]);
     std::unique_ptr<ChildProcess> child(new ChildProcess(id, sockets[0]));
-    if (id < 0) return Fault();
+    if (id < 0) return Fault(fault);
     return child;
   }
   ~ChildProcess() {
@@ -59,7 +60,9 @@ class ChildProcess {
 
  private:
   ChildProcess(pid_t id, int socket) : id_(id), socket_(socket) {}
-  static Error Fault() { return {"cannot start a process: " + std::string(strerror(errno))}; }
+  static Error Fault(int fault) {
+    return {"cannot start a process: " + std::string(strerror(fault))};
+  }
 
   pid_t id_;
   int socket_;
@@ -96,6 +99,7 @@ Status Decode(const NeighbourOptions& options, int socket) {
     for (; passed.count() < options.seconds; passed = Clock::now() - begin, ++tokens) {
       passes.Time(1, true);
     }
+    FT_RETURN_IF_ERROR(passes.status());
     reply.tokens_per_second = tokens / passed.count();
   }
   return {};
