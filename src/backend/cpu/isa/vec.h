@@ -412,7 +412,7 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
       "vpmaddubsw %2, %7, %2\n\t"
       "vpmaddwd %9, %2, %2\n\t"
       "vpaddd %2, %1, %1"
-      : "+x"(acc.v[0]), "+x"(acc.v[1]), "=&x"(all), "=&x"(more)
+      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(all), "=&x"(more)
       : "x"(lower), "x"(upper), "x"(_mm256_abs_epi8(lower)), "x"(_mm256_abs_epi8(upper)), "m"(four),
         "x"(_mm256_set1_epi16(1)));
 #endif
@@ -451,7 +451,7 @@ FT_INLINE I AddPairProducts(I acc, I codes, const std::byte* p) {
       "vpaddw %3, %0, %0\n\t"
       "vpmaddubsw %2, %5, %2\n\t"
       "vpaddw %2, %1, %1"
-      : "+x"(acc.v[0]), "+x"(acc.v[1]), "=&x"(all), "=&x"(more)
+      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(all), "=&x"(more)
       : "x"(codes.v[0]), "x"(codes.v[1]), "m"(four));
 #endif
   (void)codes, (void)p;
