@@ -184,6 +184,7 @@ def paths(c):
     for path in ("/v1/embeddings", "/v1/responses", "/v1/messages"):
         reply = curl(c.server, path, body={"input": "Hello"})
         same((reply.status, reply.error()["type"]), (501, "not_supported_error"), f"{path}: status and type")
+        same(reply.headers.get("x-should-retry"), "false", f"{path}: X-Should-Retry")
 
 
 @check("errors: as the openai client raises them")

@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -239,6 +241,14 @@ TEST(Service, ErrorsNameTheField) {
     ASSERT_TRUE(error.at("param").is_string()) << error;
     EXPECT_TRUE(error.at("param").get<std::string>().starts_with(wrong.param)) << error;
   }
+}
+
+TEST(Service, ClientsAreToldNotToRetryWhatIsNotOffered) {
+  const HttpReply reply = Shared().Handle({.method = "POST", .path = "/v1/embeddings"});
+  const auto says = std::pair<std::string, std::string>("X-Should-Retry", "false");
+  EXPECT_EQ(std::ranges::count(reply.headers, says), 1);
+  const HttpReply other = Shared().Handle({.method = "POST", .path = "/nothing"});
+  EXPECT_EQ(std::ranges::count(other.headers, says), 0);
 }
 
 TEST(Service, PathsAndMethods) {

@@ -17,6 +17,9 @@ HttpRefusal Refuse(int status, std::string code, std::string message) {
 HttpRefusal Refuse(openai::ApiError error) {
   HttpRefusal refusal{.status = openai::HttpStatus(error.kind)};
   if (openai::MayRetry(error.kind)) refusal.headers.emplace_back("Retry-After", "1");
+  // The openai clients otherwise retry every status from 500 on.
+  if (error.kind == openai::ErrorKind::kNotSupported)
+    refusal.headers.emplace_back("X-Should-Retry", "false");
   refusal.error = std::move(error);
   return refusal;
 }
