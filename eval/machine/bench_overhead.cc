@@ -1,5 +1,6 @@
-// foretoken bench overhead: the time spent outside the target's passes: drafting, building trees,
-// verification, maintenance of caches and indexes.
+// foretoken bench overhead: measures the time that a step spends outside the target's pass
+// (drafting, building the tree, verifying, updating the cache), and the drafting time of real
+// drafters.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -65,14 +66,14 @@ std::vector<Token> ZipfText(int vocab, int length) {
 
 // Medians over the steps, in seconds.
 struct StepTimes {
-  int nodes = 0;
+  int nodes = 0;  // of a step's tree, with its root
   double step = 0, forward = 0, draft = 0;
   double other() const { return step - forward; }
 };
 
 struct LookUp {
   std::string drafter;
-  double median = 0, slowest = 0;  // seconds of a draft
+  double median = 0, slowest = 0;  // seconds of a draft: median and maximum over the steps
 };
 
 class Overhead {
@@ -108,7 +109,8 @@ class Overhead {
                      Median(draft)};
   }
 
-  // Times the drafter's draft after each token of a text with recurring words.
+  // Times the drafter before every step through a text with recurring tokens. Each time is the
+  // median of three drafts.
   Result<LookUp> Guesses(const std::string& name) {
     const Json options = Json::object();
     FT_ASSIGN_OR_RETURN(const auto drafter,
@@ -154,7 +156,7 @@ void Print(const StepTimes& t, const std::vector<LookUp>& look_ups, int context)
   std::printf("  all the rest       %9.3f ms  %.2f %% of the step\n", t.other() * 1e3,
               100 * t.other() / t.step);
   for (const LookUp& l : look_ups) {
-    std::printf("a guess of %-8s %10.1f us, at most %.1f us\n", l.drafter.c_str(), l.median * 1e6,
+    std::printf("a draft by %-8s %10.1f us, at most %.1f us\n", l.drafter.c_str(), l.median * 1e6,
                 l.slowest * 1e6);
   }
 }

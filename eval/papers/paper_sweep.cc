@@ -29,7 +29,7 @@ Result<std::vector<std::string>> ValuesOf(const Json& json, const std::string& w
   }
   if (!json.is_array() || json.empty()) {
     return Error{where + ": found " + JsonText(json) +
-                 ", expected a list, layers or layers from 0"};
+                 R"(, expected a list, "layers" or "layers from 0")"};
   }
   values.reserve(json.size());
   for (const Json& value : json) {
@@ -43,12 +43,13 @@ Result<std::vector<std::string>> ValuesOf(const Json& json, const std::string& w
 Result<std::vector<Json>> ExpandSweeps(const Json& list, const std::string& where, int layers) {
   if (!list.is_array()) return Error{where + ": found " + JsonText(list) + ", expected a list"};
   std::vector<Json> expanded;
-  for (const Json& entry : list) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Json& entry = list[i];
     if (!entry.is_object() || !entry.contains("for")) {
       expanded.push_back(entry);
       continue;
     }
-    const std::string place = where + "[" + std::to_string(expanded.size()) + "].for";
+    const std::string place = where + "[" + std::to_string(i) + "].for";
     if (!entry["for"].is_object()) {
       return Error{place + ": found " + JsonText(entry["for"]) + ", expected an object"};
     }

@@ -204,9 +204,11 @@ TEST(PaperSweeps, StandForEveryValue) {
   ASSERT_EQ(swept->size(), 4u);
   EXPECT_EQ((*swept)[1]["name"], "2");
   EXPECT_EQ((*swept)[2]["name"], "0");
-  const Json bad = {{{"name", "x"}, {"for", {{"l", "all"}}}}};
-  EXPECT_THAT(ExpandSweeps(bad, "t.json: methods", 2).error().message,
-              HasSubstr("t.json: methods[0].for.l: found \"all\""));
+  // Messages count the file's entries, not those that sweeps before them expanded to.
+  const Json bad = {layers[0], {{"name", "x"}, {"for", {{"l", "all"}}}}};
+  EXPECT_EQ(
+      ExpandSweeps(bad, "t.json: methods", 2).error().message,
+      "t.json: methods[1].for.l: found \"all\", expected a list, \"layers\" or \"layers from 0\"");
 }
 
 Json SmallTable() {

@@ -11,8 +11,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kDraftWord = "DRAFT";
-// Maximum number of runs of a command for one answer: some peers log from a thread, and
-// the end of the log is sometimes lost.
+// Maximum number of runs of a command for one answer: some peers log from a background thread,
+// so the end of the log is sometimes lost.
 constexpr int kTries = 4;
 
 struct PeerLine {

@@ -13,12 +13,11 @@ struct ProcessOutput {
   std::string out, err;  // its complete standard output and standard error
 };
 
-// Runs the program at path `arguments[0]` with an empty standard input. Errors: it cannot be
-// started.
+// Runs the program at path `arguments[0]` with an empty standard input. Errors: the program
+// cannot be started.
 Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments);
 
-// Returns the path of the program `name` in `folder`, or on PATH if `folder` is empty; empty if it
-// is not found.
+// Returns the path of the program `name` in `folder` (empty: on PATH), or "" if it is not found.
 std::string FindProgram(const std::string& name, const std::string& folder);
 
 }  // namespace foretoken

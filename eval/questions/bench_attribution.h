@@ -17,7 +17,7 @@ struct AttributionOptions {
   std::string data, json;
   // Minimum lengths of a copy, in tokens; a score for each (PLD+, appendix D).
   std::vector<int> min_tokens = {2, 5, 8};
-  int limit = 0;  // maximum number of questions, evenly chosen; 0: all
+  int limit = 0;  // maximum number of questions, evenly spaced in the file; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
 struct AttributionScores {
@@ -27,7 +27,7 @@ struct AttributionScores {
   std::string QuestionSummary() const;  // "265 questions asked, 2 skipped: ..."
 };
 // Scores a loaded model. Errors: those of NewDecoder, Generator::Prefill and Generator::Step; a
-// data file that is unreadable, empty or not in QuoteSum's format.
+// data file that is unreadable or empty, or has a line without "turns" or "reference".
 Result<AttributionScores> ScoreAttribution(const AttributionOptions& options,
                                            const LoadedModel& loaded);
 // Loads the model, scores it, and prints and writes the scores. Errors: those of Load and

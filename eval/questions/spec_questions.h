@@ -13,15 +13,15 @@ namespace foretoken {
 struct SpecQuestion {
   std::string id;  // the JSON text of question_id
   std::string category;
-  std::vector<std::string> turns;  // the user's messages; not empty
+  std::vector<std::string> turns;  // the user's messages; at least one
   // The category, or "mt_bench" for MT-bench's eight categories, which are one task in Spec-Bench's
   // tables.
   std::string task;
 };
 
-// Reads at most `limit` questions (0: all), taken evenly from the file so that each category keeps
-// its share. Errors: an unreadable file; a malformed line (the message has its number); no
-// questions.
+// Reads at most `limit` questions (0: all), evenly spaced in the file. If the file is sorted by
+// category, each category keeps about its share. Errors: an unreadable file; a malformed line (the
+// message has its number); no questions.
 Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int limit);
 
 // Returns at most `limit` evenly spaced elements of `all`; 0: no limit.

@@ -24,8 +24,8 @@ EddParts PartsOf(const Recipe& r) {
           r.Number("train_head") != 0.0};
 }
 
-// Returns the Hugging Face index of the hidden state that the draft reads. The setting `layer`
-// counts from the end if it is negative.
+// Returns the Hugging Face index of the hidden state that the draft attends to. The setting
+// `layer` counts from the end if it is negative.
 Result<int> TapOf(const Recipe& r) {
   const auto states = static_cast<double>(r.layers + 1);
   const double layer = r.Number("layer"), index = layer < 0.0 ? layer + states : layer;
@@ -191,7 +191,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 
 constexpr std::array<Setting, 9> kSettings = {{
     kTargetSetting,
-    {"encoder", "1", Whole(0, 1), "0: a draft that reads tokens only (VDM)", Change::kNever},
+    {"encoder", "1", Whole(0, 1), "0: a draft that attends to tokens only (VDM)", Change::kNever},
     {"layer", EddSpec::kTapSetting, Whole(-kMostLayers, kMostLayers),
      "hidden state used as the soft prompt; 0: embeddings, -1: the last"},
     {"loss", "kl", OneOf("kl ce"), "kl: the target's distribution; ce: the text's tokens"},
