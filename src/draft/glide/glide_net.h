@@ -26,7 +26,7 @@ struct Glimpse {
 
 class GlideNet {
  public:
-  // `kv_layer`: the target layer (from 1) that the last draft layer reads; the draft layers before
+  // `kv_layer`: the target layer (1-based) that the last draft layer reads; the draft layers before
   // it read the target layers just below. 0: the layers that the file names, or else the target's
   // top layers. The net owns `file`; `target` must outlive the net. Error messages name the file
   // and, where one is at fault, the key or tensor.

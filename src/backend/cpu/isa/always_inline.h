@@ -1,4 +1,5 @@
-// FT_INLINE, for every function of a header that files compiled for one instruction set include.
+// FT_INLINE: marks functions of headers that are shared by files compiled for different
+// instruction sets.
 //
 // The linker keeps one copy of an inline function, and it must not be the one that needs AVX-512.
 // So those files include only headers whose functions either are always inlined, so that no copy

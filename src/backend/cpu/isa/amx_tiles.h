@@ -24,7 +24,7 @@ struct alignas(64) TileConfig {
 
 namespace foretoken::FT_ISA {
 
-// What each tile register holds.
+// What each tile register holds in products. Int8 and BF16 products share registers 4 and 7.
 enum TileRegister : int {
   kSums = 0,  // four registers
   kInt8Rows = 4,
@@ -44,8 +44,8 @@ FT_INLINE void MultiplyBf16() {
   MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
-// Configures the tile registers for `rows` rows of `words` words of four bytes; BF16 has sixteen
-// words.
+// Configures the tile registers for operands of `rows` rows, each of `words` four-byte words.
+// REQUIRES: `words` is 16 for BF16.
 inline void ConfigureTiles(int rows, int words) {
   TileConfig config;
   for (int i = 0; i < 4; ++i) {
@@ -60,12 +60,12 @@ inline void ConfigureTiles(int rows, int words) {
   LoadTileConfig(config);
 }
 
-// Calls fn(constant 0), ... fn(constant P - 1). The arguments are constants, because the numbers of
-// tile registers are part of the instruction.
+// A compile-time index: tile instructions encode their register numbers.
 template <int N>
 struct Constant {
   static constexpr int kValue = N;
 };
+// Calls fn(Constant<0>{}), ..., fn(Constant<P - 1>{}). REQUIRES: P <= 4.
 template <int P, typename Fn>
 FT_INLINE void EachTile(Fn fn) {
   if constexpr (P > 0) fn(Constant<0>{});

@@ -8,7 +8,8 @@
 namespace foretoken {
 namespace {
 
-// Panels that are multiplied together: the number that is read as parallel streams.
+// Unit of kernel calls, pieces of work and strips, in panels: the most that a kernel reads as
+// parallel streams.
 constexpr int64_t kPanelsTogether = 4;
 // Threads' shares begin at multiples of this many panels. Four would split a narrow matrix unevenly
 // (36 panels into 20 and 16).
@@ -27,7 +28,7 @@ bool Overlap(const Tensor& a, const Tensor& b) {
   return a.data < b.data + b.rows * b.row_bytes && b.data < a.data + a.rows * a.row_bytes;
 }
 
-// "2048 -> 2048 + 256 + 256".
+// Names a group of products in the profile, such as "2048 -> 2048 + 256 + 256".
 std::string ProductName(std::span<const LinearOut> group) {
   std::string name = std::to_string(group[0].weight->cols());
   for (size_t i = 0; i < group.size(); ++i) {
@@ -47,7 +48,7 @@ bool HasTwoUnits(const Kernels& kernels, const PackedWeight& w) {
   return kernels.vector_linear[static_cast<int>(w.format())][0] != nullptr;
 }
 
-// The product of a weight and tiles, computed by `unit` where there are two.
+// The product of a weight and tiles. `unit` computes it if both units have kernels for it.
 class Product {
  public:
   Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles, ProductUnit unit)
@@ -137,8 +138,8 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
 }
 
 // The products with gate and up, SiLU, and the rounding of the result into the tiles that `down` is
-// multiplied with. All three are done for one strip of columns before the next, so that the floats
-// in between never leave a core's own cache.
+// multiplied with. All three are done for one strip (a few adjacent panels of gate and of up)
+// before the next, so that the intermediate values never leave a core's own cache.
 class GatedProduct {
  public:
   // REQUIRES: called on thread 0.
@@ -184,13 +185,13 @@ class GatedProduct {
   // Floats of gate, and of up, that a thread holds at a time.
   static constexpr int64_t kStripFloats = kMaxTileRows * kPanelsTogether * kPanel;
   static_assert(kShareUnit * kPanel % kBlock == 0);  // a strip begins where a block does
-  // Target for the bytes of gate in a strip, multiplied by the rows of a tile. Each switch between
-  // gate and up begins a new stream, which costs time where rows are few; where they are many,
+  // Target for the product of a strip's bytes of gate and a tile's rows. Each switch between gate
+  // and up begins a new stream, which costs time where rows are few; where they are many,
   // arithmetic hides it.
   static constexpr int64_t kStripBytes = 1 << 20;
 
-  // Panels of a strip. A thread's share has at least two strips, so that other threads can take the
-  // second.
+  // Panels of a strip. A thread's share of eight panels or more has at least two strips, so that
+  // other threads can take the second.
   static int64_t StripPanels(const PackedWeight& gate, const Tiles& in, int threads) {
     const int64_t rows = in.tiles().back().rows;  // the last tile is the largest
     const int64_t share = gate.panels() / threads;

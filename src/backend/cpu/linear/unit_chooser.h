@@ -40,8 +40,8 @@ class UnitChooser {
   Call Begin(const ProductShape& shape);
 
  private:
-  // The measurements of a shape. During the trials, a group is computed by the unit that has had
-  // fewer of them; afterwards, by the unit whose shortest trial was shorter. Ties go to the prior.
+  // The measurements of a shape. During the trials, a group is computed by the unit with fewer
+  // trials so far; afterwards, by the unit whose shortest trial was shorter. Ties go to the prior.
   struct Measured {
     ProductUnit unit = ProductUnit::kVector;  // of the next group
     double shortest[2] = {};                  // seconds, by unit: the vector unit's first

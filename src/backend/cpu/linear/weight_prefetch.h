@@ -1,7 +1,7 @@
 // Prefetching of weights by waiting threads. Each thread prefetches the weights that it will read
 // first in the next product, which is assumed to be the one that followed the current product last
-// time. Otherwise, memory bandwidth would go unused while a thread waits for the others and while
-// norms and similar ops run on one thread.
+// time. Without prefetching, memory bandwidth would go unused while a thread waits for the others
+// and while norms and similar ops run on one thread.
 #pragma once
 
 #include <atomic>

@@ -15,12 +15,12 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
                                                          PageArena& arena) {
   const std::optional<Format> format = FormatOf(type);
   if (!format)
-    return Error{"the CPU has no products with weights of type " + std::string(DTypeName(type))};
+    return Error{"the CPU backend cannot multiply by weights of type " +
+                 std::string(DTypeName(type))};
   if (rows <= 0 || cols <= 0 || cols % BlockElements(type) != 0) {
     return Error{"a " + std::string(DTypeName(type)) + " weight of shape [" + std::to_string(rows) +
-                 ", " + std::to_string(cols) +
-                 "]: expected positive sizes and columns in blocks of " +
-                 std::to_string(BlockElements(type))};
+                 ", " + std::to_string(cols) + "]: expected positive sizes and a multiple of " +
+                 std::to_string(BlockElements(type)) + " columns"};
   }
   std::unique_ptr<PackedWeight> w(new PackedWeight);
   w->type_ = type;

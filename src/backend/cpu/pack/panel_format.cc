@@ -21,8 +21,8 @@ float HalfAt(const std::byte* p) { return HalfToFloat(LoadU16(p)); }
 // Bytes of a lane's value in an unquantised panel.
 int64_t PlainBytes(Format f) { return TraitsOf(f).bits / 8; }
 
-// Bytes of a slab where four unquantised panels are interleaved: 16 KiB and the activations for
-// them stay in the L1 cache.
+// Bytes of a slab where four unquantised panels are interleaved. A slab and the activations that
+// one chunk multiplies with it fit in the L1 cache together.
 constexpr int64_t kSlabBytes = 16 << 10;
 
 // Where input i of a lane lies in an unquantised panel.
@@ -102,7 +102,7 @@ BlockCodes ReadFiveBits(const std::byte* from) {
   for (int i = 0; i < kBlock; ++i) codes[i] |= (fifth >> i & 1) << 4;
   return codes;
 }
-// Sub-block s of a K format: two sub-blocks share 32 bytes of nibbles.
+// Sub-block s of Q4_K or Q5_K: sub-blocks 2j and 2j + 1 share 32 bytes of nibbles.
 BlockCodes ReadSharedNibbles(const std::byte* from, int s) {
   BlockCodes codes;
   const int shift = s % 2 * 4;
@@ -125,8 +125,8 @@ BlockCodes ReadQ6_K(const std::byte* block, int s) {
   return codes;
 }
 
-// The codes of a block of the file or, in K formats, of sub-block `sub` of it: a block of the
-// panel.
+// The codes of one block of the panel: those of a block of the file or, in K formats, those of its
+// sub-block `sub`.
 FT_INLINE BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
   switch (f) {
     case Format::kQ8_0:
@@ -179,7 +179,8 @@ struct Lanes {
   const std::byte* Row(int lane) const { return first + lane * row_bytes; }
 };
 
-// Packs values, or pairs of them, lane by lane. at(byte) is where a byte of the panel lies.
+// Interleaves the lanes unit by unit; a unit is a value or a pair of values. at(byte) returns the
+// address of a byte of the panel.
 template <typename Unit, typename At>
 void PackUnits(const Lanes& rows, int64_t units, const At& at) {
   for (int64_t i = 0; i < units; ++i) {
@@ -262,8 +263,8 @@ struct Affine {
   bool has_minimum = false;
 };
 
-// The conversion of 16 codes of a lane, the `sixteenth` of a group, given the scales of their block
-// or group.
+// The conversion of a lane's codes [16 * sixteenth, 16 * (sixteenth + 1)) of a group. `scales`:
+// those of their block or, in K formats, of the group.
 Affine AffineOf(const FormatTraits& traits, const std::byte* scales, int sixteenth, int lane) {
   const float d = HalfAt(scales + 2 * lane);
   const float m = traits.has_minimum ? HalfAt(scales + 32 + 2 * lane) : 0;
