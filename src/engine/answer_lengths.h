@@ -1,4 +1,5 @@
-// Typical length of answers, for weighing work that saves time only over a whole answer.
+// Running estimate of the length of answers, to decide about work that saves time only over a whole
+// answer.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace foretoken {
 
 class AnswerLengths {
  public:
-  // Expected tokens of an answer that may have at most `limit`.
+  // Expected number of tokens of an answer that is limited to `limit` tokens.
   double Expected(int limit) const { return std::min<double>(limit, typical_); }
   // Records an answer of `tokens` tokens. The full length of an answer that was cut off is unknown,
   // so such an answer only raises the estimate.
@@ -19,6 +20,7 @@ class AnswerLengths {
   }
 
   Json ToJson() const { return typical_; }
+  // Restores what ToJson wrote. Returns false, and changes nothing, for anything else.
   bool Restore(const Json& json) {
     if (!json.is_number() || !(json.get<double>() >= 0 && json.get<double>() < 1e9)) return false;
     typical_ = json.get<double>();

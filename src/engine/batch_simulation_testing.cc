@@ -70,7 +70,7 @@ Token BatchSimulation::TokenAt(size_t session, int at) const {
   return 1 + static_cast<Token>(Mix(session * 7919 + static_cast<uint64_t>(at)) % 1000);
 }
 
-// Drafts for all texts. Returns the time in one-row passes.
+// Drafts for all texts. Returns the time that this takes, in one-row passes.
 double BatchSimulation::Propose(std::vector<Text>& texts) {
   double took = 0;
   for (bool any = true; any;) {

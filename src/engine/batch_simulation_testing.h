@@ -20,19 +20,21 @@ struct BatchOutcome {
 
 class BatchSimulation {
  public:
-  // `hits`: [sessions] the probability that a guess is right. `costs` must outlive this.
+  // `hits`: [sessions] the probability that a guess of that session is right. `costs` must outlive
+  // this.
   BatchSimulation(CostModel& costs, std::vector<double> hits);
 
   // Times in one-row passes: `truth` is that of a pass of `rows` rows, `level` that of drafting one
   // level for all sessions at once.
   std::function<double(int rows)> truth = [](int rows) { return 1 + 0.1 * (rows - 1); };
   double level = 0.05;
-  // Gives every session an equal part of the rows. Each session then assumes that every other
-  // session has as many nodes as it has itself.
+  // Whether every session gets an equal part of the rows. Each session then assumes that every
+  // other session has as many nodes as it has itself.
   bool splits_equally = false;
   int prompts = 0;  // prompt rows in every pass
-  int room = 64;    // rows of a pass, prompt rows included
+  int room = 64;    // maximum rows of a pass, prompt rows included
 
+  // Simulates `passes` passes, beginning with new texts.
   BatchOutcome Run(int passes);
 
  private:

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-constexpr uint64_t kPassStream = 0x706173736573;
+constexpr uint64_t kPassStream = 0x706173736573;  // separates draws of passes from those of items
 
 // Fills `drawn` with indices below `count`, drawn with replacement.
 void Draw(uint64_t seed, uint64_t resample, size_t count, std::vector<size_t>& drawn) {

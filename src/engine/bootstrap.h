@@ -24,10 +24,11 @@ Interval Bootstrap(size_t count,
 
 // Bootstrap for items that were each measured once in every one of `passes` passes, where
 // measurements of one pass share a disturbance. Resamples passes as well as items. Each resample
-// draws `passes` - 3 passes, at least one: drawing all `passes` would understate the variance
-// twice, by the factor (passes - 1) / passes (Rao and Wu, 1988), and by 1 + 2 / (passes - 3), the
-// variance of Student's t for an estimate from so few passes. With four passes or fewer the
-// interval is still too narrow. REQUIRES: passes >= 1, and those of Bootstrap.
+// draws `passes` - 3 passes, at least one: drawing all `passes` would understate the variance for
+// two reasons. Resampling scales it by (passes - 1) / passes (Rao and Wu, 1988), and an estimate
+// from so few passes has the variance of Student's t, which is 1 + 2 / (passes - 3), not 1. With
+// four passes or fewer the interval is still too narrow. REQUIRES: passes >= 1, and those of
+// Bootstrap.
 Interval BootstrapPasses(size_t passes, size_t count,
                          const std::function<double(std::span<const size_t> drawn_passes,
                                                     std::span<const size_t> drawn)>& statistic,

@@ -47,7 +47,7 @@ size_t BinOf(float confidence) {
 double CalibrationError(std::span<const JudgedGuess> guesses) {
   ConfidenceBins bins;
   for (const JudgedGuess& g : guesses) bins[BinOf(g.confidence)].Add(g);
-  double error = 0;  // per bin, weight times mean distance is the distance of the sums
+  double error = 0;  // weight of a bin times the distance of its means = distance of its sums
   for (const ConfidenceBin& bin : bins) error += std::abs(bin.accepted - bin.confidence);
   return guesses.empty() ? 0 : error / static_cast<double>(guesses.size());
 }

@@ -15,9 +15,9 @@ struct JudgedGuess {
   bool accepted = false;
 };
 
-// Judges, for each node of an accepted path, the best-scored of the candidates after it, if there
-// are any. Candidates below a rejected token are left out, because the target never judged them.
-// Everything after the first `written` tokens, where the answer ended, is left out too.
+// Judges the best-scored candidate after each node of an accepted path. Nodes without candidates
+// are skipped. Candidates below a rejected token are left out, because the target never judged
+// them. So is everything after the first `written` tokens, where the answer ended.
 std::vector<JudgedGuess> GuessesAlong(const CandidateTree& tree, std::span<const Node> path,
                                       size_t written);
 

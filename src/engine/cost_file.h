@@ -22,11 +22,13 @@ std::string CostPath(const std::string& key);
 // Reads the costs of passes of `model` and of its drafters from `path`. Errors: the file does not
 // exist, has another key, or holds no table of costs.
 Result<CostModel> ReadCosts(const std::string& path, const Model& model);
-// Errors: the folder cannot be created, or the file cannot be written.
+// Writes `costs` to `path`, after creating its folder if needed. Errors: the folder cannot be
+// created, the file cannot be written, or `path` is not a regular file.
 Status WriteCosts(const std::string& path, const Model& model, const CostModel& costs);
 
 // The costs of one model, which must outlive this: read from the cache folder if present there,
-// else guessed. The destructor writes them back; failing to do so is not an error.
+// else guessed. The destructor writes them back once the time of a one-row pass is known, and
+// ignores errors.
 class CostStore {
  public:
   explicit CostStore(Model& model) : model_(model) {}
@@ -36,7 +38,7 @@ class CostStore {
 
   // Returns the costs, which this object owns; the first call loads them.
   CostModel* Get();
-  // Replaces the costs by `costs`, which are not written back. REQUIRES: pointers from earlier
+  // Replaces the costs with `costs`, which are not written back. REQUIRES: pointers from earlier
   // calls of Get are no longer in use.
   void Replace(CostModel costs);
 

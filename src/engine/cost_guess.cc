@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-// Cost of a multiply-add of this type relative to a multiply-add of byte codes.
+// Cost of a multiply-add with weights of this type, relative to one with byte codes.
 double Slowness(DType type) {
   switch (type) {
     case DType::kF32:

@@ -11,12 +11,13 @@
 namespace foretoken {
 namespace {
 
-// Numbers of rows that have a knot, besides those that are given.
+// Numbers of rows that have a knot, besides those of the given points.
 constexpr int kRows[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256, 512};
-// Weight of the guess, in observations; reach of an observation, in doublings of rows.
+// kGuessWeight: weight of the guess, in observations. kReach: reach of an observation, in doublings
+// of rows. kNoWeight: weight of a guess that the first observation replaces.
 constexpr double kGuessWeight = 0.5, kReach = 0.5, kNoWeight = 1e-6;
-// Step and limit, as logarithms, by which a pass that took longer or less than expected moves the
-// estimated pace of the machine.
+// A pass that was slower or faster than expected moves the estimated pace of the machine by
+// kPaceStep times its deviation, a logarithm limited to kMostOfPace.
 constexpr double kPaceStep = 0.25, kMostOfPace = 0.5;
 // From this number of observations of a pass size on, a deviation is attributed to the machine
 // rather than to the estimate.
@@ -106,8 +107,10 @@ CostModel::Knot& CostModel::Nearest(double rows) {
       knots_, {}, [rows](const Knot& knot) { return std::abs(std::log(knot.rows / rows)); });
 }
 
-// Updates the machine's pace. A deviation that all passes share, such as one caused by another
-// process, belongs to the pace; a deviation at a single number of rows belongs to the curve.
+// Updates the machine's pace from a pass. `residual`: logarithm of its time over the expected time.
+// `observations`: number of earlier passes with about as many rows. A deviation that all passes
+// share, such as one caused by another process, belongs to the pace; a deviation at a single number
+// of rows belongs to the curve.
 void CostModel::FollowPace(double residual, double observations) {
   if (observations < kKnown) return;
   const double part = observations / (observations + kKnown);
@@ -127,7 +130,8 @@ void CostModel::ObserveVerify(int rows, int context, double seconds) {
     return plain_.Observe(paced / (1 + attention));
   }
   most_timed_ = std::max(most_timed_, rows);
-  // With several texts at once there may be no one-row pass for long, so other passes stand in.
+  // While several texts share passes, there may be no one-row pass for long, so larger passes
+  // provide the estimate.
   if (!has_plain_pass()) {
     return plain_.Observe(seconds / std::exp(log_pace_) / (Passes(rows) + attention));
   }

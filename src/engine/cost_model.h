@@ -24,7 +24,8 @@ class CostModel {
     int rows = 0;
     double seconds = 0;
   };
-  // Cost of attention for each cached position: of the pass as a whole, and of each row.
+  // Cost of attention to one cached position, in the unit of the points: for the pass as a whole,
+  // and for each row.
   struct ContextShare {
     double pass = 0, row = 0;
   };
@@ -32,7 +33,7 @@ class CostModel {
   // Known costs, in seconds. REQUIRES: points not empty, their rows >= 1 and distinct, their
   // seconds > 0 and non-decreasing in rows.
   CostModel(std::vector<Point> points, ContextShare context);
-  CostModel(CostModel&&) = default;  // map nodes keep their address
+  CostModel(CostModel&&) = default;  // references from Drafter stay valid: map nodes do not move
   // Guessed costs, relative to a one-row pass; has_plain_pass() is false. REQUIRES: those of the
   // constructor above.
   static CostModel Assume(std::vector<Point> points, ContextShare context);
@@ -76,8 +77,8 @@ class CostModel {
 
   static constexpr double kFirstGuess = 0.01;  // seconds of a one-row pass before any was timed
 
-  // Costs of a pass of `rows` rows with an empty cache, in one-row passes: the first is the guess,
-  // the second also weighs all observations.
+  // Cost of a pass of `rows` rows with an empty cache, in one-row passes. GuessedPasses is the
+  // guess alone; Passes also weighs all observations.
   double GuessedPasses(double rows) const;
   double Passes(double rows) const;
   Knot& Nearest(double rows);

@@ -1,5 +1,5 @@
-// Tests of what decoding knows about costs: estimates, the cost model, drafters' costs, the
-// governor and the cost file.
+// Tests of cost estimates: single estimates, the cost model, drafters' costs, the governor and the
+// cost file.
 #include "engine/cost_model.h"
 
 #include <gmock/gmock.h>
@@ -108,8 +108,8 @@ TEST(CostModel, LearnsTheTrueCurve) {
   }
 }
 
-// Timing passes of one number of rows also corrects the costs of nearby numbers, unless passes of
-// those were timed themselves.
+// Timing passes with some number of rows also corrects the costs of similar numbers, unless passes
+// with those numbers were timed as well.
 TEST(CostModel, ObservationsCorrectNearbyRowCounts) {
   CostModel costs = Guessed();
   for (int i = 0; i < 2; ++i) costs.ObserveVerify(1, 0, Truth(1, 0));
@@ -333,7 +333,7 @@ TEST(CostModel, SurvivesJson) {
   }
 }
 
-// With several texts there may be no one-row pass for long.
+// While several texts share passes, there may be no one-row pass for long.
 TEST(CostModel, LearnsTheOneRowTimeFromLargerPasses) {
   CostModel costs = Guessed();
   for (int i = 0; i < 4; ++i) costs.ObserveVerify(4, 0, 0.012);
@@ -352,7 +352,8 @@ TEST(CostModel, GuessesByTheModel) {
   EXPECT_GT(costs.VerifySeconds(1, 500), costs.VerifySeconds(1, 0));
 }
 
-// A drafter that loses time is put to rest, and tried again as far as the exploration budget lasts.
+// A drafter that loses time is put to rest, and tried again as long as the exploration budget
+// lasts.
 TEST(Governor, RestsWhatLosesAndTriesItAgain) {
   constexpr double kAllowed = 1.2;
   Governor loser;

@@ -107,7 +107,7 @@ int CostObserver::TokensWorthReading(const SessionCosts& session, int prompt) co
   int most = 0;
   for (int part = 0; part < economy.parts(); ++part) {
     if (some_draft_levels && !drafting_[static_cast<size_t>(part)]->drafts_levels()) continue;
-    // Some of the answer will have to be read as well: an estimated quarter more.
+    // The drafter will have to read some of the answer as well: an estimated quarter more.
     const int with_answer = std::min(prompt, kMost) * 5 / 4;
     const int count = (economy.TokensWorthReading(part, with_answer) * 4 + 4) / 5;
     most = std::max(most, count);
@@ -194,8 +194,8 @@ void CostObserver::Observe(std::span<const ObservedCycle> batch, const Round& ro
   }
 }
 
-// Prompt rows have no logits, so a pass with prompt rows does not show the cost of a pass with the
-// same number of nodes.
+// Prompt rows have no logits, so a pass with prompt rows does not show the cost of a pass whose
+// rows are all nodes.
 void CostObserver::ObserveTimes(std::span<const ObservedCycle> batch, const Round& round) {
   int context = 0;
   for (const ObservedCycle& cycle : batch) context += cycle.economy.cycle().context;

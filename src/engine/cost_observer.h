@@ -20,22 +20,23 @@ std::string DraftKey(const DraftPart& part);
 // A finished cycle of one sequence.
 struct ObservedCycle {
   SessionCosts& session;
-  const SessionEconomy& economy;   // by which the cycle was drafted
+  const SessionEconomy& economy;   // used for drafting the cycle
   const TreeBuilder& builder;      // holds all offers
   bool asked;                      // whether the drafter was called
   const CandidateTree& scored;     // the tree that the target scored
   std::span<const Node> path;      // accepted nodes that the answer keeps
-  std::span<const Token> written;  // tokens by which the answer grew
+  std::span<const Token> written;  // tokens added to the answer
 };
 
-// A finished pass, and the work around it.
+// A finished pass, and the drafting work around it.
 struct Round {
   int rows = 1;      // of the pass
   int prompts = 0;   // how many of `rows` are prompt rows
   int sessions = 1;  // sessions that wrote, with any drafter
   // Whether another drafter's observer has already recorded this pass in the same cost model.
   bool is_pass_known = false;
-  // Seconds: this drafter's propose and learn; the pass with verification, prompt rows left out.
+  // Seconds: this drafter's Propose; its Observe, without the share of prompts; the pass with
+  // verification, without the share of prompt rows.
   double propose = 0, learn = 0, verify = 0;
 };
 
@@ -52,25 +53,26 @@ class CostObserver {
   // Begins an answer of at most `limit` tokens.
   void BeginAnswer(SessionCosts& session, int limit) const;
   // How many of the last tokens of a prompt of `prompt` tokens the drafter should read before it
-  // drafts: as many as are expected to save time, or 0 if that is only a few.
+  // drafts: the largest number whose reading time is expected to be won back, or 0 if that is only
+  // a few.
   int TokensWorthReading(const SessionCosts& session, int prompt) const;
-  // How many it should read of the prompt of a text that has not begun, if the answer has at most
-  // `limit` tokens.
+  // How many of the last tokens the drafter should read if the text has not begun yet and its
+  // answer is limited to `limit` tokens.
   int TokensWorthReading(int prompt, int limit) const;
 
-  // Expected costs and gains of the next cycle. `left`: tokens that may still be written. Borrows
-  // `session`.
+  // Expected costs and gains of the next cycle. `context`: cached tokens. `left`: tokens that may
+  // still be written. `load`: the pass that the session shares. Borrows `session`.
   SessionEconomy EconomyOf(const SessionCosts& session, int context, int left,
                            const PassLoad& load = {}) const;
-  // Whether to call the drafter in a cycle. Where no guess can be scored, guesses only show whether
-  // they would have been accepted, so the drafter is called only if it is cheap.
+  // Whether to call the drafter in a cycle. If no guess can be scored, the call only shows whether
+  // guesses would have been accepted, so the drafter is called only if it is cheap.
   bool IsWorthAsking(const SessionEconomy& economy, const TreeBuilder& builder) const;
   // Records a pass. `batch`: cycles of this drafter's sessions, not empty.
   void Observe(std::span<const ObservedCycle> batch, const Round& round);
-  // Ends an answer. `cut_off`: it did not end by itself.
+  // Ends an answer. `cut_off`: it reached its limit and did not end with a stop token.
   void EndAnswer(SessionCosts& session, bool cut_off);
 
-  // Stops timing for good.
+  // Stops timing passes and drafters for good.
   void HoldCosts() { timing_ = false; }
 
  private:

@@ -1,5 +1,5 @@
-// Decoding with a drafter is never much slower than without one, from the first answer on: bounds
-// on the cost of trying drafters, on a simulated clock.
+// Tests, on a simulated clock, that trying drafters has a bounded cost: from the first answer on,
+// decoding with a drafter is never much slower than without one.
 #include "engine/cost_observer.h"
 
 #include <gtest/gtest.h>
@@ -117,8 +117,8 @@ TEST(Observer, AModestDraftKeepsWhatItGains) {
   EXPECT_GT(MeanSpeed(run, 60), 1.2) << "two levels: 1.85 tokens in 1.44 passes";
 }
 
-// Position, at or after `from`, where the first five consecutive cycles that draft end; all tokens
-// of the answer if there are none.
+// Position at which drafting has become steady: where the fifth of five consecutive drafting
+// cycles, all at or after `from`, begins. The length of the answer if there is none.
 int SteadyFrom(const SimulatedAnswer& answer, int from) {
   int steady = 0;
   for (size_t c = 0; c < answer.nodes.size(); ++c) {
@@ -182,7 +182,7 @@ TEST(Observer, ASlowerMachineChangesNothing) {
   EXPECT_GT(6 * 128 / passes, 1.65);
 }
 
-// Reading a prompt costs time: a draft of unknown speed-up reads short prompts at most.
+// Reading a prompt costs time: a draft of unknown speed-up reads only short prompts.
 TEST(Observer, PromptsAreReadForDraftsThatSaveTime) {
   for (const double hits : {0.0, 0.7}) {
     ScriptedDrafter draft = Level(hits, 0.12);
@@ -279,7 +279,7 @@ TEST(Observer, LongRunsAreWorthTheirRisk) {
   EXPECT_GT(MeanSpeed(run, 40), 4.0);
 }
 
-// The copying part drafts where text is copied, the other one elsewhere.
+// The copying part drafts where text is copied, the other part elsewhere.
 TEST(Observer, PartsShareTheText) {
   ScriptedDrafter copier = Copier(0, 0.7), draft = Level(0.8, 0.12);
   copier.hits = [](int at) { return at / 64 % 2 == 0 ? 0.97 : 0.0; };

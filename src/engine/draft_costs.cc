@@ -10,9 +10,13 @@
 namespace foretoken {
 namespace {
 
+// Minimum of trust, and the factor by which trust recovers whenever a text begins.
 constexpr double kLeastTrust = 1.0 / 16, kFading = 1.2;
-// Guesses, in one-row passes, until something is timed.
+// Costs assumed until they are timed, in one-row passes: of a call, of a level and of reading a
+// token.
 constexpr double kFixedGuess = 0.002, kLevelGuess = 0.04, kTokenGuess = 0.01;
+// Minimum of a cost, in passes; weight of kLevelGuess, in observations, while the draft's size is
+// unknown.
 constexpr double kLeast = 1e-6, kUnfounded = 1e-3;
 // Credit is based on gains of about the last kRemembered cycles. Fewer than kFew cycles give no
 // credit, at most kCounted cycles count, and credit is at most kMostCredit passes plus

@@ -60,6 +60,7 @@ class DraftCosts {
   // Sets the maximum number of passes that the drafter may borrow: above 0 for a draft that
   // is expected to repay them.
   void SetPromise(double passes) { promise_ = passes; }
+  // Passes that may be spent on reading: savings, and what may still be borrowed.
   double ReadingCredit() const { return std::max(savings_ + promise_, 0.0); }
   // Takes up to `passes` passes for reading out of ReadingCredit. Returns how many it took.
   double PayForReading(double passes);

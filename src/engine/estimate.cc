@@ -15,8 +15,8 @@ constexpr double kFar = 0.9;        // distance of a factor of about 2.5, as a l
 constexpr double kOfOneFar = 0.2;   // fraction of a step for a first observation that is far above
 constexpr double kMostMoved = 0.7;  // limit of the distance for that observation
 constexpr double kMost = 20;        // maximum count of observations; old ones lose weight
-constexpr double kAgainFar = 0.5;   // minimum step for two far ones in a row, in a young estimate
-constexpr double kLeastWeight = 0.1;  // with less weight in all, nothing counts as far
+constexpr double kAgainFar = 0.5;   // minimum step of a young estimate for a second far observation
+constexpr double kLeastWeight = 0.1;  // below this total weight, no observation counts as far
 constexpr double kYoung = 6;          // an estimate with fewer observations is young
 
 }  // namespace

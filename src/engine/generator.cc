@@ -51,8 +51,8 @@ void Generator::SetSampling(Session& session, const SamplingParams& sampling) co
   session.draft_sampling_ = DraftSampling(Of(session).options, verifier_, adapted);
 }
 
-// Sampling parameters by which drafters rank their offers. Draws that the verifier weighs must use
-// the target's sampling, so that no choice of noise changes the distribution of the text.
+// Sampling parameters with which drafters rank their offers. Draws that the verifier weighs must
+// use the target's sampling, so that no choice of noise changes the distribution of the text.
 SamplingParams Generator::DraftSampling(const GeneratorOptions& options, const Verifier& verifier,
                                         SamplingParams sampling) {
   const bool shared = options.noise == DraftNoise::kAuto ? verifier.SharesNoise()

@@ -32,7 +32,7 @@ struct PhaseSeconds {
   double reading = 0;  // within prefill: prompt reading that the drafter had postponed
 };
 
-// Noise by which drafters rank their offers if the temperature is above 0.
+// Noise with which drafters rank their offers if the temperature is above 0.
 enum class DraftNoise : uint8_t {
   kAuto,    // the target's if the verifier samples by it (Verifier::SharesNoise), else none
   kShared,  // the target's, for any verifier
@@ -44,7 +44,7 @@ struct GeneratorOptions {
   const TreePolicy* policy = &ChainPolicy();
   CostModel* costs = nullptr;  // null: policies that weigh costs use assumptions
   std::string drafter;         // key under which its costs are kept in `costs`
-  bool refresh_costs = true;   // update them every cycle; false: trees depend only on the text
+  bool refresh_costs = true;   // update `costs` every cycle; false: trees depend only on the text
   DraftNoise noise = DraftNoise::kAuto;  // for verifiers that weigh no draws
 };
 
@@ -73,8 +73,8 @@ class Generator {
   // max_new < 1. On an error the session is unchanged.
   Status Begin(Session& session, std::span<const Token> prompt, int max_new);
 
-  // Runs one target pass of at most min(budget, max_rows of the target) rows; budget 0: max_rows.
-  // A session that is still reading its prompt has its next chunk scored, and gains its first token
+  // Runs one target pass of at most min(budget, max_rows of the target) rows; budget 0: max_rows. A
+  // session that is still reading its prompt has its next chunk scored, and gains its first token
   // with the last chunk. Every other session scores a tree and gains at least one token. Every
   // session that writes gets a row for its root first. Prompts get at least half of the rest, the
   // oldest prompt first, until they are read; the remaining rows go to the nodes with the highest
@@ -82,13 +82,14 @@ class Generator {
   // and the others are unchanged. Drafts are cut so that no session exceeds its limit; the number
   // of nodes of a tree does not depend on that limit.
   //
-  // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0.
-  // Errors are reported in Session::status. A single session fails by a NaN logit, by a lack of
-  // memory for its cache, or because SessionOptions::is_stopped stopped its prompt. An error of a
-  // drafter fails all sessions of that drafter; an error of the pass, such as out of memory, fails
-  // all that take part. A session that failed is broken, unless it was stopped, and keeps what it
-  // has written, which may include tokens of this pass. Step itself returns an error, that of the
-  // first session, only if no session of the batch can continue.
+  // REQUIRES: every session begun, status ok, not done; sessions distinct; budget >= 0. Errors are
+  // reported in Session::status. A single session fails because of a NaN logit, a filter that lets
+  // no token follow, or a lack of memory for its cache, or because SessionOptions::is_stopped
+  // stopped its prompt. An error of a drafter fails its sessions that take part; an error of the
+  // pass, such as out of memory, fails all sessions that take part. A session that failed is
+  // broken, unless it was stopped, and keeps what it has written, which may include tokens of this
+  // pass. Step itself returns an error, that of the first session, only if no session of the batch
+  // can continue.
   Status Step(std::span<Session* const> batch, int budget = 0);
 
   // Ends the answer after the first `length` tokens of the text, with the effect of a stop token at
@@ -101,8 +102,9 @@ class Generator {
   Status Prefill(Session& session, std::span<const Token> prompt, int max_new);
 
   // Returns the trees that the next Step would score, in batch order; for a prompt, its next chunk.
-  // Nothing is committed or written. REQUIRES: that of Step; at most max_rows sessions. Errors: out
-  // of memory, after which the sessions are broken.
+  // A prompt that would get no rows has no tree. Nothing is committed or written. REQUIRES: that of
+  // Step; at most max_rows sessions. Errors: those of a drafter, such as out of memory, after which
+  // its sessions are broken.
   Result<std::vector<CandidateTree>> Draft(std::span<Session* const> batch);
 
   // Sharing of common prefixes between texts (generator_fork.cc).
@@ -115,13 +117,14 @@ class Generator {
   Status ShareWith(PrefixCache& cache, const Session& session, int length) const;
   // Consumes a session and returns its contents as a prefix. REQUIRES: not broken.
   TextPrefix Leave(std::unique_ptr<Session> session) const;
-  // Gives `prefix` to a session fresh from Start; no other call may come first. The next prompt, if
-  // it begins with the prefix, is computed from the end of the prefix on. REQUIRES: the prefix has
-  // this session's drafter and cache_type.
+  // Gives `prefix` to a session that Start has just returned, before any other call. The next
+  // prompt, if it begins with the prefix, is computed from the end of the prefix on. REQUIRES: the
+  // prefix has this session's drafter and cache_type.
   void Adopt(Session& session, TextPrefix prefix) const;
-  // A new session that holds the first `length` tokens of `session`. length < 0: it holds all of
-  // the prompt but the last token. Another answer to that prompt, which must then follow, costs one
-  // more row. Errors and REQUIRES: those of Share.
+  // Returns a new session that holds the first `length` tokens of `session`. If length < 0, it
+  // holds the prompt without its last token and serves another answer to that prompt: Begin must
+  // follow with it, and computes only the row of the last token. Errors and REQUIRES: those of
+  // Share.
   Result<std::unique_ptr<Session>> Fork(const Session& session, const SessionOptions& options,
                                         int length = -1);
   // Adopts the longest usable prefix of `prompt` in `cache`, and returns its length. Begin must
@@ -130,18 +133,18 @@ class Generator {
   Result<int> AdoptFrom(PrefixCache& cache, Session& session, std::span<const Token> prompt,
                         int max_new) const;
   // Returns the length that AdoptFrom would adopt for a session with drafter number `drafter`, and
-  // marks that prefix as used, so that it is evicted after others.
+  // marks that prefix as used, so that it is evicted later than others.
   int TouchPrefix(PrefixCache& cache, int drafter, std::span<const Token> prompt,
                   int max_new) const;
-  // Returns the length that AdoptFrom would adopt for such a session if the prompt of `other`,
-  // which may still be being read, were kept.
+  // Returns the length that AdoptFrom would adopt for a session with drafter number `drafter` from
+  // a cache that held the prompt of `other`, even if that prompt is still being read.
   int PrefixFrom(const Session& other, int drafter, std::span<const Token> prompt,
                  int max_new) const;
   // Position of the first token that the session's drafter is to read (Session::read_from) in a
   // prompt of `prompt` tokens, if nothing is adopted.
   int ReadFrom(const Session& session, int prompt, int max_new) const;
 
-  // The largest max_nodes of its drafters' limits.
+  // The largest TreeLimits::max_nodes of all drafters.
   int MostNodes() const;
   // Bytes of a session's cache and drafter state. Shared pages are divided among their owners
   // (KvCache::bytes_share).
@@ -160,7 +163,7 @@ class Generator {
   struct Speculation {
     Drafter* drafter;  // null: none
     GeneratorOptions options;
-    std::optional<CostObserver> observer;  // where the tree policy weighs costs
+    std::optional<CostObserver> observer;  // present if the tree policy weighs costs
     TapSpec needs, needs_unread;
   };
   // One session's part of a pass: a chunk of its prompt, or a tree.
@@ -175,7 +178,7 @@ class Generator {
     bool asked = false;                     // the drafter was called
     CandidateTree tree;                     // the nodes to score
     bool may_read = true;                   // Observation::may_read
-    int logits_begin = 0, logits = 0;       // its range of the pass's logit rows
+    int logits_begin = 0, logits = 0;       // first and count of its rows in Pass::logits
     Acceptance accepted;
   };
   using Lanes = std::vector<std::unique_ptr<Lane>>;

@@ -100,7 +100,8 @@ std::optional<uint64_t> Generator::DrawKey(const Session& session) const {
 }
 
 // A cycle writes at most depth + 1 tokens, so limiting depth keeps every node within the context.
-// The pass must hold all nodes, and the cache makes room for them. `nodes`: room in the pass.
+// All nodes must fit into the pass; the cache makes room for them. `nodes`: nodes that the pass has
+// room for.
 TreeLimits Generator::LimitsFor(const Session& session, int nodes) const {
   TreeLimits limits = Of(session).options.limits;
   const int left = session.limit - static_cast<int>(session.tokens.size());

@@ -19,7 +19,7 @@ namespace foretoken {
 
 // Copy of an Observation, to be compared with the text once the text is known.
 struct SeenChunk {
-  int begin;  // of `committed` in the text
+  int begin;  // position of committed[0] in the text
   std::vector<Token> committed;
   Token next;
   bool prompt;

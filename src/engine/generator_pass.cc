@@ -26,9 +26,10 @@ Cycle CycleOf(const CandidateTree& tree, const CandidateTree& offered, const Acc
   return cycle;
 }
 
-// If the filter lets no token follow the last accepted node, takes that node's token back and makes
-// it the next root. Autoregressive decoding would write it, too: it may end the text, and if it
-// does not, the next pass reports the dead end. So the outcome does not depend on the tree.
+// If no token can follow the last accepted node, because the filter allows none or a logit is NaN,
+// takes that node's token back and makes it the next root. Autoregressive decoding would write that
+// token, too: it may end the text, and if it does not, the next pass reports the error. So the
+// outcome does not depend on the tree.
 void WriteBeforeItFails(const CandidateTree& tree, Acceptance& accepted) {
   if (accepted.next != kNoToken || accepted.path.size() == 1) return;
   accepted.next = tree.token(accepted.path.back());
@@ -209,8 +210,8 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
       chunk_rows += lane->chunk;
     }
     if (rows == 0) continue;
-    // A first reading of a prompt counts as drafting in cost models. Reports count it as prefill,
-    // following the papers.
+    // A drafter's first reading of a prompt counts as drafting in cost models. Reports count it as
+    // prefill, following the papers.
     const double of_own_prompts = static_cast<double>(chunk_rows) / rows;
     const double learn = times[d].learn * (1 - of_own_prompts);
     const double draft = std::max(0.0, times[d].propose - reading) + learn;
@@ -228,7 +229,7 @@ void Generator::Write(const Lanes& lanes, const Pass& pass, double verify,
   }
 }
 
-// Updates the averages by which LoadOf predicts the session's next cycle.
+// Updates the averages from which LoadOf predicts the session's next cycle.
 void Generator::NoteUsual(Session& session, const Lane& lane, double tokens) {
   constexpr double kNewest = 0.25;
   session.usual_nodes_ += kNewest * (lane.tree.size() - 1 - session.usual_nodes_);

@@ -1,4 +1,4 @@
-// Passes in which some sessions read their prompts and others write.
+// Tests of passes in which some sessions read their prompts and others write.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -220,8 +220,7 @@ TEST_F(GeneratorStep, OneBadSessionBreaksNoOther) {
   }
 }
 
-// If one session's prompt is stopped, the other sessions go on, and the prompt can be continued
-// later.
+// If one session's prompt is stopped, the other sessions continue, and so can the prompt later.
 TEST_F(GeneratorStep, AStoppedPromptStopsNoOther) {
   Generator generator = NewGenerator();
   int asked = 0;

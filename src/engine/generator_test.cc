@@ -1,5 +1,5 @@
-// Tests of the loop: what the drafter observes, what becomes of guesses, and the state after an
-// error.
+// Tests of the decoding loop: what the drafter observes, which guesses are written, and the state
+// after an error.
 #include "engine/generator.h"
 
 #include <gtest/gtest.h>
@@ -145,9 +145,9 @@ TEST_F(GeneratorLoop, ANaNLogitIsAnErrorThatNamesThePass) {
   }
 }
 
-// A dead end, where the filter lets no token follow, gives the error of autoregressive decoding,
-// whatever was accepted before it and however large the tree is. A text that a stop token ends at
-// that place is complete.
+// A dead end, where the filter lets no token follow, gives the same error as in autoregressive
+// decoding, for any accepted path and any size of the tree. If a stop token ends the text there,
+// the answer is complete.
 TEST_F(GeneratorLoop, DeadEndsAreThoseOfAutoregressiveDecoding) {
   Generator plain(*model_, nullptr, *verifier_, {});
   int accepted = 0;

@@ -24,8 +24,8 @@ class Governor {
 
   bool resting() const { return resting_; }
   double trust() const { return trust_; }
-  // Whether to draft in this cycle, at rest or not, to measure whether drafting saves time by now.
-  // `passes`: what the cycle would lose if no guess were accepted.
+  // Whether the next cycle is a probe: it drafts, even at rest, to measure whether drafting saves
+  // time now. `passes`: what the cycle would lose if no guess were accepted.
   bool IsProbing(double passes, double allowed) const {
     return idle_ >= kInterval && passes <= allowed - lost();
   }
@@ -82,6 +82,9 @@ class Governor {
   }
 
  private:
+  // In passes: kMostSaved, the limit of remembered gains; kAtOnce, what may be lost before the
+  // first rest; kWakingStake, the balance after a rest that right guesses ended. kWakingHits: right
+  // guesses that end a rest. kDoubted: trust below which a text begins at rest.
   static constexpr double kMostSaved = 6, kAtOnce = 0.7, kWakingHits = 3, kWakingStake = 0.3,
                           kDoubted = 0.3;
   static constexpr int kInterval = 24;  // cycles without drafting before a probe

@@ -28,9 +28,9 @@ struct NodeRoom {
 // build alone. From the nodes of all other policies together, it takes those that maximise tokens a
 // second: expected tokens of all trees, divided by the time of drafting them and of the resulting
 // pass. Prompt rows count towards the rows that a node is added to, but their own time is left out,
-// because it is spent whatever is drafted. If not everything fits, nodes with the highest gain come
-// first (TreePolicy::Gains), then probes; a session's probes are taken all together or not at all.
-// Ties go to the earlier session.
+// because it is spent in any case. If not everything fits, nodes with the highest gain come first
+// (TreePolicy::Gains), then probes; a session's probes are taken all together or not at all. Ties
+// go to the earlier session.
 std::vector<CandidateTree> AllotNodes(std::span<const NodeOffer> offers, const NodeRoom& room);
 
 }  // namespace foretoken

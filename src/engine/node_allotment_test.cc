@@ -1,4 +1,4 @@
-// Division of a pass's nodes among several texts.
+// Tests of the division of a pass's nodes among several texts.
 #include "engine/node_allotment.h"
 
 #include <gtest/gtest.h>
@@ -69,7 +69,7 @@ TEST(NodeAllotment, ManySessionsDraftNothingOnALinearCurve) {
   EXPECT_GT(ours.Speed(), 0.97);
 }
 
-// In a pass that is full anyway, more texts mean fewer nodes for each.
+// The more sessions share a pass, the fewer nodes each of them gets.
 TEST(NodeAllotment, TreesShrinkAsSessionsJoin) {
   double before = 1e9;
   for (const size_t sessions : {1, 4, 12, 32}) {
@@ -81,7 +81,7 @@ TEST(NodeAllotment, TreesShrinkAsSessionsJoin) {
   }
 }
 
-// Prompt rows raise the cost of the nodes that come on top of them.
+// Prompt rows raise the cost of nodes that are added to the pass.
 TEST(NodeAllotment, PromptRowsRaiseTheCostOfNodes) {
   const std::vector<double> hits(4, 0.7);
   const BatchOutcome without = Simulate(MemoryBound, hits, false, 0, 128);

@@ -7,11 +7,11 @@
 
 namespace foretoken {
 
-// What a session needs of a pass.
+// What a session needs from a pass: rows for its prompt, or a row for its root.
 struct RowRequest {
   int unread = 0;       // prompt tokens that its next chunk may hold; 0: it writes
   uint64_t begun = 0;   // order of prompts: lower numbers are read first
-  uint64_t served = 0;  // the last pass that it took part in
+  uint64_t served = 0;  // number of the last pass that it took part in
 
   bool reads() const { return unread > 0; }
 };
@@ -25,8 +25,8 @@ struct RowPlan {
 
 // Plans the rows of a pass. Every session that writes gets a row for its root. If prompts are read,
 // they get at least half of the rows beyond the roots, and at least one row. If there are more
-// sessions than rows, those that have waited longest take part; the oldest prompt counts as one of
-// them. REQUIRES: budget >= 1.
+// sessions than rows, those that have waited longest take part. Of the prompts, only the oldest
+// competes. REQUIRES: budget >= 1.
 RowPlan PlanRows(std::span<const RowRequest> requests, int budget);
 
 // Returns [requests] the rows of each prompt, `rows` in all. Older prompts come first, so that they

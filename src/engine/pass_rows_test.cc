@@ -1,4 +1,4 @@
-// Division of a pass's rows between sessions that write and prompts that are read.
+// Tests of the division of a pass's rows between sessions that write and prompts that are read.
 #include "engine/pass_rows.h"
 
 #include <gtest/gtest.h>

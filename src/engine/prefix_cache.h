@@ -12,9 +12,9 @@
 
 namespace foretoken {
 
-// How many of the first `common` tokens of a text can serve a session with `drafter` that reads its
-// text from `read_from` on (see PrefixCache::Find). `kept`, `kept_from`: the drafter whose state
-// the text has, and the first token which that state has read.
+// How many of the first `common` tokens of a stored text can serve a session whose `drafter` is to
+// read its text from position `read_from` on (see PrefixCache::Find). `kept`, `kept_from`: the
+// drafter whose state is stored with the text, and the first position that this state has read.
 int UsablePrefix(int common, const Drafter* kept, int kept_from, const Drafter* drafter,
                  int read_from);
 
@@ -28,12 +28,14 @@ int UsablePrefix(int common, const Drafter* kept, int kept_from, const Drafter* 
 // Thread-safety: one thread. The drafters and the target must outlive this.
 class PrefixCache {
  public:
+  // `budget`: maximum bytes of all entries.
   explicit PrefixCache(size_t budget) : budget_(budget) {}
 
-  // Stores `left` as the most recently used entry. If the budget is exceeded, older entries are
-  // evicted, and finally `left` itself if it exceeds the budget by itself.
+  // Stores `left` as the most recently used entry, unless Covers finds an entry that makes this
+  // unnecessary. If the budget is exceeded, older entries are evicted, and finally `left` itself if
+  // it alone exceeds the budget.
   void Keep(TextPrefix left);
-  // Whether a stored entry makes it superfluous to store `tokens` with a state of `drafter` that
+  // Whether a stored entry makes it unnecessary to store `tokens` with a state of `drafter` that
   // has read them from position `read_from` on. If so, marks that entry as used.
   bool Covers(std::span<const Token> tokens, const Drafter* drafter, int read_from);
 

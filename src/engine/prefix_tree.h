@@ -1,5 +1,5 @@
-// Radix tree over token sequences: finds the stored texts with the longest prefix in common with a
-// text.
+// Radix tree over token sequences: finds the stored texts that have the longest prefixes in common
+// with a given text.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ class PrefixTree {
   struct Branch {
     std::vector<Token> edge;                         // tokens from the parent branch to here
     std::map<Token, std::unique_ptr<Branch>> below;  // by the first token of their edges
-    std::vector<int> ids;                            // texts that end here
+    std::vector<int> ids;                            // of the texts that end here
   };
 
   static void Split(std::unique_ptr<Branch>& branch, size_t at);

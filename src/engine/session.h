@@ -30,7 +30,7 @@ enum class Finish : uint8_t {
 
 struct SessionOptions {
   SamplingParams sampling;
-  std::vector<Token> stop;  // ids that end the answer; the id is part of it
+  std::vector<Token> stop;  // tokens that end the answer, which keeps the token
   int capacity = 0;         // the context: maximum number of tokens, prompt included
   DType cache_type = DType::kF16;
   std::function<bool()> is_stopped;  // called between the chunks of a prompt; may be empty
@@ -53,8 +53,8 @@ class Session {
           std::unique_ptr<DraftState> draft);
 
   std::vector<Token> tokens;  // prompt and everything written
-  int prompt = 0;             // leading tokens that were given
-  int limit = 0;              // maximum number of tokens of the text
+  int prompt = 0;             // number of leading tokens that were given
+  int limit = 0;              // maximum number of tokens of the text, prompt included
   Finish finish = Finish::kNot;
   std::vector<Cycle> cycles;   // of the running answer
   std::vector<Pos> sources;    // [written] where each token was copied from, kNoPos if it was not
@@ -105,9 +105,9 @@ class Session {
   SamplingParams draft_sampling_;                     // DraftSlot::sampling
   std::unique_ptr<KvCache> cache_;
   std::unique_ptr<DraftState> draft_;
-  Prediction prediction_;  // has followed `tokens`, once the prompt is read
+  Prediction prediction_;  // follows `tokens` once the prompt is read
   SessionCosts costs_;     // used if the tree policy weighs costs
-  // Moving averages over its recent cycles.
+  // Moving averages of nodes, levels and written tokens over its recent cycles.
   double usual_nodes_ = 0, usual_levels_ = 0, usual_tokens_ = 1;
   int read_from_ = 0;
   int drafter_;

@@ -16,7 +16,7 @@ struct SessionCosts {
   double expected_tokens = 0;
   int written = 0;  // tokens
   int passes = 0;
-  int rested_after = -1;  // passes after which all parts had come to rest; -1: one is active
+  int rested_after = -1;  // passes after which every part was at rest; -1: some part is active
   double spent_seconds = 0, plain_seconds = 0;  // time taken; estimate without drafts
 };
 

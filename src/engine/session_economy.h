@@ -1,4 +1,4 @@
-// Expected costs and gains of one session's next cycle, the measure by which tree policies decide.
+// Expected costs and gains of one session's next cycle, from which tree policies decide.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace foretoken {
 
-// The rest of a pass that a session shares with others.
+// The pass that a session shares with others, from that session's point of view.
 struct PassLoad {
   int sessions = 1;  // sessions that write, this one included
   double nodes = 0;  // nodes of the other sessions' trees, roots not counted
@@ -33,8 +33,8 @@ struct PassLoad {
 
 // The TreeEconomy of one session. A session that shares a pass is charged its share of the expected
 // pass, in proportion to the tokens that it is expected to write. Nodes above the expected number
-// are charged, and nodes below it credited, at their marginal cost, given the rows that the pass
-// has anyway.
+// are charged, and nodes below it credited, at their marginal cost, given the other rows of the
+// pass.
 //
 // Units: two are used. Costs of drafting (DraftCosts) are in one-row passes of the target. Gains
 // and losses (Governor) are in token times, TokenSeconds(): the time that a token takes without

@@ -16,7 +16,7 @@ struct ScriptedDrafter {
   std::string name = "draft";
   // The probability that its guess for the token at position `at` of the text is right.
   std::function<double(int at)> hits = [](int) { return 0.0; };
-  double confidence = 0.6;
+  double confidence = 0.6;  // the probability that it states for its guesses
   // Tokens of the run that it copies; 0: it drafts by levels.
   int run = 0;
   // Times, in one-row passes, of a proposal, of a level and of reading a token of text.
@@ -49,8 +49,8 @@ class Simulation {
   std::function<double(int rows)> truth = [](int rows) { return 1 + 0.1 * (rows - 1); };
   // Factor on the time of event number `event`, an event being a pass or a proposal.
   std::function<double(int event)> disturb = [](int) { return 1.0; };
-  double noise = 0.05;
-  int prompt = 50;
+  double noise = 0.05;  // maximum relative error of a timed duration
+  int prompt = 50;      // tokens of each prompt
 
   SimulatedAnswer Answer(int tokens);
 

@@ -1,5 +1,5 @@
-// The metrics M-1 to M-6, derived from one log entry a cycle. The papers use the same Greek letters
-// for different quantities; here each quantity has its own name.
+// The metrics M-1 to M-6, computed from a log with one entry per cycle. The papers use the same
+// Greek letters for different quantities; here each quantity has its own name.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ struct Cycle {
   double draft_seconds = 0;
   double verify_seconds = 0;
   int weighed = 0;     // written tokens whose acceptance weighed the drafter's draws (V-6)
-  double overlap = 0;  // sum over those tokens of the probability mass in both distributions
+  double overlap = 0;  // sum over those tokens of the mass that target and draft share
   std::vector<JudgedGuess> guesses;
 };
 
@@ -38,7 +38,7 @@ struct Metrics {
   double tau_micro = 0;  // mean of `written` over all cycles
   double tau_macro = 0;  // mean over questions of each question's mean of `written`
   double acc_only = 0;   // mean of n_acc
-  double alpha_edd = 0;  // over cycles that drafted: sum of `written` / sum of drafted_depth; or 0
+  double alpha_edd = 0;  // sum of `written` / sum of drafted_depth, of cycles that drafted; or 0
   double alpha_lev = 0;  // mean overlap of target and draft; 0 if the verifier weighs no draws
   double ECE = 0;        // CalibrationError of all guesses
   double alpha_tok = 0;  // sum of n_acc over sum of nodes; 0 if nothing was drafted

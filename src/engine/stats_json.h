@@ -20,7 +20,7 @@ struct RunReport {
   } seconds;
   std::span<const Cycle> cycles;
   std::string_view verifier = "exact";
-  bool lossless = true;            // whether it preserves the target's text or distribution
+  bool lossless = true;            // whether the verifier preserves text or distribution
   std::span<const Tally> tallies;  // the drafter's
   DraftOutcome outcome;
 
