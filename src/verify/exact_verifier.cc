@@ -1,5 +1,5 @@
-// Verifiers that choose and compare: for one seed, the text is the one that the target writes
-// without drafts.
+// Verifiers that accept a drafted token if it is the one that the target chooses. For one seed, the
+// text is the one that the target writes without drafts.
 #include "base/option_reader.h"
 #include "verify/node_reader.h"
 

@@ -1,4 +1,4 @@
-// A filter with a rule that a test gives.
+// A filter whose rule is given by the test.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,7 @@ class RuleFilter final : public LogitFilter {
   std::vector<Token> text_;
 };
 
-// Allows about half of the tokens, different ones after every text.
+// Allows token 0 and about half of the other tokens, different ones after every text.
 inline RuleFilter HalfFilter() {
   return RuleFilter([](const std::vector<Token>& text, Token token) {
     uint32_t hash = 7;

@@ -1,4 +1,5 @@
-// A verifier that treats a given text as the target's choices, to measure how drafts fare on it.
+// A verifier that treats a given text as the target's choices, to measure how much of a draft
+// agrees with it.
 #pragma once
 
 #include <utility>
@@ -11,8 +12,8 @@ namespace foretoken {
 class ForcedVerifier final : public Verifier {
  public:
   // `text`: every token from position 0 on; it must cover all positions that are verified. Verify
-  // then takes one sequence, which has no filter. Nothing is sampled, and log-probabilities are
-  // left out.
+  // takes a batch of one sequence, which must have no filter. It samples nothing and returns no
+  // log-probabilities.
   explicit ForcedVerifier(std::vector<Token> text) : text_(std::move(text)) {}
 
   std::vector<Acceptance> Verify(std::span<const Scoring> batch) override;

@@ -139,7 +139,7 @@ TEST_P(EveryFilteredVerifier, NothingBringsBackWhatIsForbidden) {
   }
 }
 
-// If nothing may follow, the result is a dead end; a NaN logit is not.
+// If the filter lets nothing follow, the result is a dead end. A NaN logit is not a dead end.
 TEST_P(EveryFilteredVerifier, ADeadEndIsNotALogitWithoutNumber) {
   CandidateTree tree(0);
   tree.Add(0, 4, -1);
@@ -166,8 +166,7 @@ std::vector<const VerifierEntry*> FilteredEntries() {
 INSTANTIATE_TEST_SUITE_P(Verifiers, EveryFilteredVerifier, ::testing::ValuesIn(FilteredEntries()),
                          [](const auto& info) { return std::string(info.param->name); });
 
-// Tokens follow the masked, renormalised distribution, whatever was drawn and from which
-// distribution.
+// Tokens follow the masked, renormalised distribution for any draws from any distribution.
 TEST(FilteredLaw, IsThatOfTheMaskedDistribution) {
   const std::vector<double> target{0.3, 0.1, 0.2, 0.05, 0.05, 0.1, 0.15, 0.05};
   const auto allows = [](const std::vector<Token>&, Token t) { return t % 2 == 0; };

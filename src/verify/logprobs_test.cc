@@ -1,4 +1,4 @@
-// Log probabilities at the limits of softmax.
+// Tests of log-probabilities at the limits of softmax.
 #include "verify/logprobs.h"
 
 #include <gtest/gtest.h>

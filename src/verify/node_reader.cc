@@ -68,8 +68,7 @@ bool NodeReader::Mask(const Scoring& s, Node n) {
   FT_CHECK(filter_.has_value() == (s.filter != nullptr));
   if (!filter_) return true;
   if (filter_->Mask(s.tree, n, row_)) return true;
-  // The model itself may have ruled out all tokens that the filter allows; they then have equal
-  // logits.
+  // If the model itself ruled out all tokens that the filter allows, these get equal logits.
   std::ranges::fill(row_, 0.0f);
   return filter_->Mask(s.tree, n, row_);
 }

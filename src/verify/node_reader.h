@@ -31,10 +31,9 @@ class NodeReader {
   // The target's distribution after `n` from masked and processed logits: [vocab], or empty if a
   // logit is NaN or the filter lets nothing follow.
   std::vector<float> Probabilities(const Scoring& s, Node n);
-  // Lets the target choose a token after every node it reaches, then follows its choices from the
-  // root for as long as the tree contains them. This is V-2 if sampling is greedy, otherwise the
-  // one-draw rule of V-4 with seeded noise. The path ends with kNoToken at a node that has a NaN
-  // logit or after which the filter lets nothing follow.
+  // Follows the target's choices from the root for as long as the tree contains them. This is V-2
+  // if sampling is greedy, otherwise the one-draw rule of V-4 with seeded noise. The path ends, and
+  // `next` is kNoToken, at a node that has a NaN logit or after which the filter allows no token.
   Acceptance FollowChoices(const Scoring& s);
 
  private:
@@ -42,10 +41,10 @@ class NodeReader {
   void Complete(const Scoring& s, Acceptance& a);
   // The sampler's choice from row_.
   Token Choose(const Scoring& s, Node n);
-  // Fills row_ with the logits after `n`, masked by the filter. False if one is NaN or nothing may
-  // follow.
+  // Fills row_ with the logits after `n`, masked by the filter. Returns false if a logit is NaN or
+  // the filter lets nothing follow.
   bool LoadLogits(const Scoring& s, Node n);
-  // Masks row_. False if nothing may follow.
+  // Masks row_. Returns false if the filter lets nothing follow.
   bool Mask(const Scoring& s, Node n);
   // The filter's state after `n`; null if there is no filter.
   LogitFilter* FilterAt(const Scoring& s, Node n);

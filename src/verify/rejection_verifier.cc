@@ -48,8 +48,8 @@ class RejectionVerifier final : public Verifier {
 
   // The token after `n`; kNoToken if the reader has no distribution. Draws that the filter forbids
   // have no mass in the target's distribution, so they are never accepted. The token therefore
-  // follows the masked distribution, whatever distribution the draft drew from. Every position is
-  // decided once, with its own uniform random numbers.
+  // follows the masked distribution for any distribution that the draft drew from. Every position
+  // is decided once, with its own uniform random numbers.
   Token Decide(const Scoring& s, Node n, Acceptance& a) {
     const uint64_t seed = s.sampler.params().seed;
     const auto position = static_cast<uint64_t>(NodeReader::After(s, n));

@@ -1,5 +1,5 @@
 // Rejection sampling of proposals, one after another. The resulting token follows the target's
-// distribution, whatever was proposed (V-4, V-5, V-6).
+// distribution for any proposals (V-4, V-5, V-6).
 #pragma once
 
 #include <span>
@@ -26,14 +26,15 @@ class Residual {
   void RefuseDrawn(Token token);
   // Like AcceptDrawn, but for a chosen token, which is a draw from a point mass.
   double AcceptChosen(Token token) const { return left_[static_cast<size_t>(token)]; }
+  // Records that the chosen token was refused: the target keeps all other mass.
   void RefuseChosen(Token token);
 
   // The distribution [vocab] to draw from once every proposal was refused; it sums to 1.
   std::span<const float> left() const { return left_; }
 
  private:
-  // Replaces what is left of the target by `next`, scaled to sum 1; does nothing if rounding left
-  // no mass.
+  // Replaces what is left of the target with `next`, scaled to sum to 1. Does nothing if rounding
+  // left no mass.
   void Keep(std::vector<float> next);
 
   std::vector<float> left_;

@@ -105,7 +105,7 @@ void ExpectLaw(const std::vector<float>& p, const std::vector<float>& q, int dra
   for (size_t t = 0; t < p.size(); ++t) EXPECT_NEAR(law[t], p[t], 2e-6) << "token " << t;
 }
 
-// V-5: whatever is drawn, the result follows the target's distribution.
+// V-5: for any draws, the result follows the target's distribution.
 TEST(Residual, TheLawIsTheTargets) {
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 1);
   ExpectLaw({0.2f, 0.5f, 0.3f}, {0.6f, 0.3f, 0.1f}, 2);

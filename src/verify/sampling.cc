@@ -185,8 +185,7 @@ void Sampler::KeepAllowed(std::span<float> logits, LogitFilter& filter) {
 void Sampler::AddBias(std::span<float> logits, LogitFilter* filter) const {
   for (const auto& [token, bias] : params_.logit_bias) {
     if (static_cast<size_t>(token) >= logits.size())
-      continue;  // a draft's own vocabulary may be
-                 // smaller
+      continue;  // a draft's own vocabulary may be smaller
     if (filter != nullptr && !filter->Allows(token)) continue;
     logits[token] = std::isinf(bias) ? bias : logits[token] + bias;
   }

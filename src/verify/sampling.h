@@ -1,4 +1,4 @@
-// Choosing a token from logits: processors, then the argmax or one seeded draw.
+// Chooses a token from logits: applies processors, then takes the argmax or one seeded draw.
 //
 // A draw is argmax(log p + Gumbel(seed, position, token)). The noise is a pure function of its
 // arguments, so the same seed writes the same text with any drafter or none.
@@ -21,9 +21,9 @@
 
 namespace foretoken {
 
-// The steps of V-3 in their default order. The logit bias and the penalties come from other engines
-// and stand where users of those engines expect them. Greedy choices apply only the bias and the
-// penalties.
+// The processors of V-3 in their default order. Steps that V-3 takes from other engines, such as
+// the logit bias, stand where users of those engines expect them. Greedy choices apply only the
+// bias and the penalties.
 enum class LogitsStep : uint8_t {
   kLogitBias,
   kTemperature,
@@ -38,9 +38,10 @@ enum class LogitsStep : uint8_t {
 struct SamplingParams {
   float temperature = 0;  // <= 1e-5: greedy
   int top_k = 0;          // 0 = off
+  // Truncations and penalties are off at these initial values.
   float top_p = 1, min_p = 0, typical_p = 1;
   float repetition_penalty = 1, frequency_penalty = 0, presence_penalty = 0;
-  int penalty_last_n = 64;  // tokens that penalties look back on; -1 = all
+  int penalty_last_n = 64;  // number of last tokens that penalties consider; -1 = all
   std::vector<std::pair<Token, float>> logit_bias;
   uint64_t seed = 0;
   std::vector<LogitsStep> order;  // empty = default
@@ -54,15 +55,15 @@ struct SamplingParams {
   }
 };
 
-// Parses "temperature,repetition,top-p". Steps that are not named are left out. Errors: an unknown
-// or repeated step (the message lists the known ones: bias, temperature, repetition, frequency,
-// top-p, min-p, typical-p, top-k).
+// Parses names of steps in order, as in "temperature,repetition,top-p". Steps that are not named
+// are left out. Errors: an unknown or repeated step (the message lists the known ones: bias,
+// temperature, repetition, frequency, top-p, min-p, typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
 // Parses a seed as users type it: 0 to 2^64 - 1, or -1 for a random one. Errors: anything else.
 Result<uint64_t> ParseSeed(std::string_view text);
-// Errors: a value outside its range (the message names the option).
+// Checks all values. Errors: one outside its range (the message names the option).
 Status Validate(const SamplingParams& params);
-// Errors: a bias for a token beyond a vocabulary of `vocab` tokens.
+// Checks the biases. Errors: one for a token outside a vocabulary of `vocab` tokens.
 Status CheckBias(const SamplingParams& params, int vocab);
 
 class LogitFilter;

@@ -303,8 +303,8 @@ TEST(Sampler, RanksNothingThatIsRuledOut) {
   EXPECT_EQ(ranked[0].token + ranked[1].token, 1 + 3);
 }
 
-// Tokens with an infinite logit share all mass equally, whatever the order of the steps, and are
-// drawn equally often.
+// Tokens with an infinite logit share all mass equally, in any order of the steps, and are drawn
+// equally often.
 TEST(Sampler, InfiniteLogitsShareTheMass) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const char* order : {"bias,temperature", "temperature,bias,top-k", "bias,typical-p,min-p",

@@ -1,4 +1,4 @@
-// A filter's states after the nodes of a tree.
+// The states of a filter after the nodes of a tree.
 #pragma once
 
 #include <memory>

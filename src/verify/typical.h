@@ -10,8 +10,8 @@ struct TypicalRule {
   float delta = 0.3f;  // posterior_alpha: factor of exp(-entropy)
 };
 
-// A token is acceptable where its probability exceeds min(eps, delta exp(-entropy)).
-// `p`: [vocab], sums to 1.
+// Returns min(eps, delta exp(-entropy)), with the entropy in nats. A token is acceptable if its
+// probability exceeds this. `p`: [vocab], sums to 1.
 double TypicalThreshold(std::span<const float> p, const TypicalRule& rule);
 
 }  // namespace foretoken

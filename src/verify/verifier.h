@@ -18,8 +18,8 @@
 
 namespace foretoken {
 
-// A token decided by draws; it follows a node at depth `depth`. `overlap`: the probability mass
-// that the target's and the draft's distribution share.
+// A token that was decided by weighing the drafter's draws. `depth`: depth of the node that it
+// follows. `overlap`: the probability mass that the target's and the draft's distributions share.
 struct WeighedToken {
   int depth = 0;
   double overlap = 0;
@@ -30,10 +30,10 @@ struct Acceptance {
   // The token that the target writes after the path: the bonus, the next root. kNoToken if the last
   // node of the path has a NaN logit or the filter lets nothing follow it.
   Token next = kNoToken;
-  std::vector<WeighedToken> weighed;
-  bool is_dead_end = false;  // `next` is missing because nothing may follow
-  // One entry for each token that the text gains: the nodes path[1..], then `next`. Empty unless
-  // Scoring::logprobs asks for them.
+  std::vector<WeighedToken> weighed;  // in order of depth; empty if no draws were weighed
+  bool is_dead_end = false;           // `next` is missing because nothing may follow
+  // One entry for each token that the text gains: the nodes path[1..], then `next`. Empty if
+  // Scoring::logprobs is -1.
   std::vector<TokenLogprobs> logprobs = {};
 };
 
@@ -62,6 +62,7 @@ class Verifier {
   virtual bool SharesNoise() const { return false; }
   // The sampling parameters that the verifier uses for a request with parameters `asked`.
   virtual SamplingParams Adapt(SamplingParams asked) const { return asked; }
+  // Returns [batch] what each sequence accepts of its tree.
   virtual std::vector<Acceptance> Verify(std::span<const Scoring> batch) = 0;
 };
 
@@ -89,9 +90,9 @@ struct VerifierEntry {
 };
 // All verifiers, the default first.
 std::span<const VerifierEntry> AllVerifiers();
-// Errors: an unknown name (the message lists the known ones).
+// Returns the entry of a verifier. Errors: an unknown name (the message lists the known ones).
 Result<const VerifierEntry*> FindVerifier(std::string_view name);
-// Errors: an unknown name, bad options.
+// Builds a verifier. Errors: an unknown name, bad options.
 Result<std::unique_ptr<Verifier>> NewVerifier(std::string_view name,
                                               const VerifierContext& context);
 

@@ -1,4 +1,4 @@
-// Tests what every verifier in the registry guarantees, and properties of single verifiers.
+// Tests of the guarantees of every verifier in the registry, and of properties of single verifiers.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -168,7 +168,8 @@ TEST_P(EveryVerifier, InfiniteLogitsShareTheMass) {
   }
 }
 
-// A node with a NaN logit decides no token if it is reached; unreached nodes do not matter.
+// If a node that is reached has a NaN logit, no token follows it. NaN logits of other nodes do not
+// matter.
 TEST_P(EveryVerifier, NoTokenAfterANodeWithoutNumbers) {
   const CandidateTree tree = Chain({3, 1});
   Rows rows(3, {0.0f, 0.0f, 0.0f, 50.0f, 0.0f, 0.0f});
@@ -221,7 +222,7 @@ TEST(VerifiersPage, HasTheTableOfTheRegistry) {
   ExpectOnPage("methods/verifiers.md", OptionMarkdown("verifiers", owners));
 }
 
-// For one seed, a verifier that guarantees the same text writes it whatever the tree.
+// For one seed, a verifier that guarantees the same text writes it with any tree.
 TEST(SameText, NoTreeChangesIt) {
   for (const VerifierEntry& e : AllVerifiers()) {
     if (e.guarantee != Guarantee::kSameText) continue;
