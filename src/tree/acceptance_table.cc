@@ -13,7 +13,7 @@ namespace {
 // Forgetting factors. They amount to averages over the last 33 observations within a text and 500
 // over all texts.
 constexpr float kMemory = 0.97f, kLongMemory = 0.998f;
-constexpr double kPriorWeight = 4;
+constexpr double kPriorWeight = 4;  // of the rate that a rate falls back on, in observations
 // Rates of the best guess, the second best, and so on, before anything is observed.
 constexpr double kPriorByRank[] = {0.6, 0.1, 0.05, 0.03};
 // Weight of other texts' rates when a text begins, in observations.
@@ -153,8 +153,8 @@ double AcceptanceTable::NextProbability(int part, int depth, int rank) const {
   return own.rates.best[mood][at].Given(anywhere, kPriorWeight);
 }
 
-// The mood (class of the last cycle) of the first of several parts decides, because parts that copy
-// propose first and their moods persist.
+// If several parts proposed a node, the mood (class of the last cycle) of the first part counts,
+// because parts that copy propose first and their moods persist.
 int AcceptanceTable::MoodOf(uint32_t proposers) const {
   const auto first = static_cast<size_t>(std::countr_zero(proposers));
   return first < parts_.size() ? parts_[first].mood : 0;

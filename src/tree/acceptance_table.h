@@ -32,13 +32,14 @@ struct HitRate {
 struct DrafterRates {
   static constexpr int kDepths = 7;  // classes of depth: 1, 2, 3, 4, 5 and 6, 7 to 9, more
   static constexpr int kBins = 12;   // classes of confidence
-  static constexpr int kMoods = 3;   // classes of the last cycle by what failed: all first guesses
-                                     // (or there were none), later guesses, nothing
+  static constexpr int kMoods = 3;   // classes of the last cycle: all first guesses wrong (or none
+                                     // made); a later guess wrong; no guess wrong
   static constexpr int kRanks = 4;   // best guess, second best, ...
 
   std::array<HitRate, kBins> by_bin = {};
   std::array<std::array<HitRate, kBins>, kMoods> by_mood = {};
-  // The best guess after a node, whatever its confidence; then all guesses, by rank.
+  // `best`, best_anywhere: of the best guess after a node, whatever its confidence. by_rank: of all
+  // guesses.
   std::array<std::array<HitRate, kDepths>, kMoods> best = {};
   std::array<HitRate, kMoods> best_anywhere = {};
   std::array<HitRate, kRanks> by_rank = {};
@@ -58,7 +59,7 @@ struct DrafterRates {
 // finally on the drafter's own confidence.
 class AcceptanceTable {
  public:
-  // A table for one part, without observations.
+  // A table without observations, for one part or for `parts` parts.
   AcceptanceTable() : AcceptanceTable(1) {}
   explicit AcceptanceTable(int parts) : parts_(static_cast<size_t>(parts)) {}
 
@@ -69,8 +70,8 @@ class AcceptanceTable {
   // The probability that the target accepts `n` (offered, not the root), given that it has accepted
   // its parent.
   double Probability(const CandidateTree& tree, Node n) const;
-  // That probability for a child, not offered yet, of a node at depth `depth`: the best guess of
-  // `part` for rank 0, the second best for rank 1.
+  // The acceptance probability of a child that is not offered yet, of a node at depth `depth`: for
+  // rank 0 of the best guess of `part`, for rank 1 of its second best.
   double NextProbability(int part, int depth, int rank) const;
 
   // Updates the rates. `offered`: a cycle's guesses, whether they were scored or not; `written`:

@@ -11,8 +11,8 @@
 namespace foretoken {
 namespace {
 
-// Costs assumed until something is measured, in target passes: typical ones of a CPU and a small
-// drafter.
+// Costs assumed until something is measured, in target passes. They are typical of a CPU and a
+// small drafter.
 class Assumed final : public TreeEconomy {
  public:
   double VerifySeconds(int nodes) const override { return 1 + 0.05 * (nodes - 1); }
@@ -80,7 +80,7 @@ std::vector<double> Probabilities(const CandidateTree& tree, const TreeEconomy& 
   return probability;
 }
 
-// Seconds of drafting so far, of all parts.
+// Seconds that all parts together have drafted so far.
 double DraftingSeconds(const TreeContext& context, const TreeEconomy& economy) {
   double seconds = 0;
   for (size_t part = 0; part < context.levels.size(); ++part) {
@@ -149,8 +149,8 @@ class AutoTree final : public TreePolicy {
     return EconomyOf(context).TokensWorthReading(context.part(), unread);
   }
 
-  // Bounds nodes by this cycle's stake. Probes are scored whatever they cost, so their number is
-  // bounded by the most expensive pass that a good guess would repay.
+  // Bounds nodes by this cycle's stake. Probes are scored regardless of their cost, so their number
+  // is bounded by the most expensive pass that a good guess would repay.
   TreeLimits Limits(const TreeContext& context) const override {
     constexpr double kDearest = 2.5;  // in passes without drafting
     const TreeEconomy& economy = EconomyOf(context);

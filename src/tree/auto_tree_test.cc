@@ -1,4 +1,4 @@
-// Tests the auto tree against brute force, and the measured acceptance rates.
+// Tests of the auto tree against brute force, and of the measured acceptance rates.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -82,7 +82,8 @@ TEST(AutoTree, DraftsNothingWhereNothingPays) {
   EXPECT_TRUE(Build("auto", RandomBeliefs(1), kWide, &dear).asked.empty());
 }
 
-// A tree has at most the nodes whose pass costs are known (TreeEconomy::MostNodes).
+// A tree has no more nodes than TreeEconomy::MostNodes, beyond which the costs of passes are not
+// known.
 TEST(AutoTree, PassesGoNoFurtherThanTheirCostsAreKnown) {
   Prices prices;
   prices.row = prices.level = 0;  // every offer is worth its cost
@@ -178,8 +179,8 @@ TEST(AutoTree, NothingIsReadThatIsNotWorthIt) {
   EXPECT_EQ(builder.levels(0), 0);
 }
 
-// Drafters add probes as long as there is room, so their number is bounded by what a good guess
-// repays. Runs are bounded only by their probability.
+// Drafters add probes as long as there is room, so the number of probes is bounded by the cost that
+// a good guess would repay. Runs are bounded only by their probability.
 TEST(AutoTree, ProbesAreNoDearerThanTheyMayBe) {
   Prices prices;  // a row costs 0.1: 2.5 passes have 16 rows
   const auto policy = *NewTreePolicy("auto");

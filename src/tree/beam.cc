@@ -21,8 +21,9 @@ class BeamSearch final : public TreePolicy {
     return Best(tree, std::move(inner), static_cast<size_t>(beams_));
   }
 
-  // The final beams are the deepest nodes and, at equal depth, the likeliest. Remaining places go
-  // to beams that ended early, which happens if runs of different lengths are offered.
+  // The final beams are the deepest nodes and, at equal depth, the likeliest. If fewer paths reach
+  // that depth, shorter paths take the remaining places; this happens if runs of different lengths
+  // are offered.
   std::vector<Node> Keep(const CandidateTree& tree, const TreeContext& context) const override {
     const std::vector<bool> candidate = Candidates(tree);
     std::vector<Node> order;

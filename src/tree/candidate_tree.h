@@ -27,7 +27,7 @@ struct Draws {
 class CandidateTree {
  public:
   enum class Kind : uint8_t {
-    kCandidate,  // kept if it is likely enough
+    kCandidate,  // kept if the policy finds it likely enough
     kProbe,      // always kept: scored so that the drafter sees the target's answer
   };
 
@@ -39,7 +39,7 @@ class CandidateTree {
   // Appends a child of `parent` and returns it. If `parent` already has a child with that token,
   // returns that child, which keeps its kind, the higher log_q, the proposers of both and the first
   // source. log_q: the drafter's log-probability of the token given its path, at most 0, for
-  // candidates. source, proposers: see below.
+  // candidates. source, proposers: see the accessors.
   Node Add(Node parent, Token token, float log_q, Kind kind = Kind::kCandidate, Pos source = kNoPos,
            uint32_t proposers = 1);
   // Records that `draws` were made after `n`. Verifiers treat a child of `n` that is not among them

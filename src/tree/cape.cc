@@ -93,7 +93,7 @@ Result<std::unique_ptr<TreePolicy>> NewCape(OptionFields& options) {
                                            : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
   options.Int("fixed", fixed, -1, 63, "runners-up of every step; below 0: by the bins");
   if (fixed >= 0) bins.assign(kBins, fixed + 1);
-  // The chain's own token is kept whatever the bins say.
+  // The chain's own token is kept even if a bin has width 0.
   for (int& width : bins) width = std::max(1, width + (additional && fixed < 0 ? 1 : 0));
   return std::unique_ptr<TreePolicy>(std::make_unique<Cape>(gamma, std::move(bins)));
 }

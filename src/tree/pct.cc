@@ -10,8 +10,8 @@
 namespace foretoken {
 namespace {
 
-// The ratio s_d / s_t of the paper's 7B model (seconds of a drafting step and of a target pass),
-// assumed until something is measured.
+// The ratio s_d / s_t of seconds of a drafting step to seconds of a target pass, for the paper's 7B
+// model. Assumed until something is measured.
 constexpr float kPaperRatio = 1.1f / 29.8f;
 
 struct PctRule {

@@ -1,4 +1,4 @@
-// Checks every policy against the vectors of its page in docs/methods.
+// Tests of every policy against the vectors of its page in docs/methods.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

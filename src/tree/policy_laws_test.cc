@@ -1,4 +1,5 @@
-// Tests what every policy guarantees, whatever is offered, and compares rankings with brute force.
+// Tests of what every policy guarantees for any offers, and comparisons of rankings with brute
+// force.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -74,7 +75,7 @@ TEST(Eagle2, KeepsTheBestSubset) {
   }
 }
 
-// Laws of every policy in the registry, whatever is offered.
+// Properties that every policy in the registry has, for any offers.
 class EveryPolicy : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<TreePolicy> policy_ = *NewTreePolicy(GetParam());

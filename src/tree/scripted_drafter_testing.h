@@ -14,7 +14,7 @@
 
 namespace foretoken {
 
-// A guess: one letter stands for a token. Lists of guesses are best first.
+// A guess for the next token, which one letter stands for. Lists of guesses are best first.
 struct Belief {
   char letter;
   double probability;
@@ -59,11 +59,13 @@ inline std::vector<std::vector<std::string>> Converse(TreeBuilder& builder,
 
 inline constexpr TreeLimits kWide{.max_nodes = 1024, .max_depth = 64};
 
+// The frontiers of a draft (see Converse), all offers, and the final tree.
 struct Built {
   std::vector<std::vector<std::string>> asked;
   CandidateTree offered, tree;
 };
 
+// Drafts with the policy `spec` from `beliefs`.
 inline Built Build(const std::string& spec, const Beliefs& beliefs, TreeLimits limits = kWide,
                    const TreeEconomy* economy = nullptr) {
   const auto policy = NewTreePolicy(spec);

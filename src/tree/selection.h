@@ -26,8 +26,8 @@ std::vector<bool> Candidates(const CandidateTree& tree);
 // The best candidate child, or kNoNode.
 Node BestChild(const CandidateTree& tree, Node parent);
 
-// The root and the best of the `wanted` nodes [tree.size()], at most max_nodes in all, ascending.
-// REQUIRES: `wanted` holds candidates only and, with a node, its parent.
+// The root and the best of the nodes marked in `wanted` [tree.size()], at most max_nodes in all,
+// ascending. REQUIRES: all marked nodes are candidates whose parents are marked.
 std::vector<Node> KeepBest(const CandidateTree& tree, const std::vector<bool>& wanted,
                            int max_nodes);
 

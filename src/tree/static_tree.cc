@@ -8,8 +8,8 @@
 namespace foretoken {
 namespace {
 
-// The number of children of each node of the level above, in order: the notation of the papers. The
-// children of a node have the ranks 0, 1, ...
+// A level in the notation of the papers: the number of children of each node of the level above, in
+// order. The children of a node have the ranks 0, 1, ...
 using Level = std::vector<int>;
 
 TreeShape FromLevels(const std::vector<Level>& levels) {

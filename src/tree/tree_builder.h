@@ -23,9 +23,9 @@ struct Scored {
 // Finish, or Kept, Gains and Pick where sessions share a pass.
 class TreeBuilder {
  public:
-  // `draw_key`: seeds OfferDrawn's noise, a KeyAfter chain over all tokens up to the root; nothing
-  // if the verifier does not depend on how offers were made. `economy`: null if nothing was
-  // measured. `economy` and `policy` must outlive the builder.
+  // `draw_key`: seeds OfferDrawn's noise and is made by applying KeyAfter to all tokens up to the
+  // root; nullopt if the verifier does not depend on how offers were made. `economy`: null if
+  // nothing was measured. `economy` and `policy` must outlive the builder.
   TreeBuilder(Token root, TreeLimits limits, const TreePolicy& policy,
               std::optional<uint64_t> draw_key = std::nullopt, const TreeEconomy* economy = nullptr)
       : context_{limits, economy},
@@ -37,11 +37,11 @@ class TreeBuilder {
     context_.limits = policy_.Limits(context_);
   }
 
-  // Drops all further offers that `filter` forbids. Probes are not offers.
+  // Drops all further offers that `filter` forbids. Probes are not affected.
   void SetFilter(std::shared_ptr<PathFilter> filter) { filter_ = std::move(filter); }
   bool has_filter() const { return filter_ != nullptr; }
-  // Masks the logits [vocab] of what follows `node`, so that a drafter ranks allowed tokens only.
-  // Returns false if nothing may follow. REQUIRES: has_filter().
+  // Masks the logits [vocab] of the token after `node`, so that a drafter ranks only allowed
+  // tokens. Returns false if nothing may follow. REQUIRES: has_filter().
   bool MaskLogits(Node node, std::span<float> logits) { return filter_->Mask(tree_, node, logits); }
 
   // The key of a text after `token` is appended; `key` is the text's key before that.
@@ -58,7 +58,7 @@ class TreeBuilder {
   // Number of calls of TakeFrontier that returned nodes, by one part and by all parts.
   int levels(int part) const { return context_.levels[static_cast<size_t>(part)]; }
   int levels() const;
-  // Unread tokens that a part had to read for those calls, as passed to TakeFrontier.
+  // Tokens of text that a part had to read for its levels, as passed to TakeFrontier.
   int read(int part) const { return read_[static_cast<size_t>(part)]; }
   // Seconds that drafters spent on reading the prompt, which happens once and may be put off until
   // their first draft.

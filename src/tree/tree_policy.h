@@ -1,5 +1,5 @@
 // Tree policies decide which nodes are expanded and which ones the target scores. Drafters only
-// offer.
+// offer candidates.
 //
 // A policy is a line in trees.def and a file in this folder. It keeps no state between calls: its
 // inputs are the tree of offers, the limits and what the engine measured. Nodes of equal score are
@@ -43,8 +43,8 @@ class TreeEconomy {
   // The probability that the target accepts `n` (not the root), given that it has accepted its
   // parent.
   virtual double Acceptance(const CandidateTree& tree, Node n) const = 0;
-  // That probability for a child of `n` that is not offered yet: the best guess of `part` for rank
-  // 0, the second best for rank 1.
+  // The acceptance probability of a child of `n` that is not offered yet: for rank 0 of the best
+  // guess of `part`, for rank 1 of its second best.
   virtual double NextAcceptance(const CandidateTree& tree, Node n, int part, int rank) const = 0;
   // Whether drafting with `part` is worth reading the `unread` tokens of text that it lacks.
   virtual bool IsWorthReading(int part, int unread) const = 0;
@@ -80,7 +80,7 @@ class TreePolicy {
   virtual ~TreePolicy() = default;
   // Maximum number of continuations of one node that the policy uses; further offers are dropped.
   virtual int Width() const = 0;
-  // Nodes that the policy keeps where no limit is set, root included.
+  // Maximum number of nodes that the policy keeps if no limit is set, root included.
   virtual int DefaultNodes() const = 0;
   // Whether the policy uses a TreeEconomy, so that costs must be measured.
   virtual bool UsesEconomy() const { return false; }
@@ -104,7 +104,7 @@ class TreePolicy {
   // Sessions that share a pass compete for its rows by these values.
   virtual std::vector<double> Gains(const CandidateTree& tree, const TreeContext& context) const;
 };
-// A single run: the best-scored child at every depth.
+// The policy that keeps a single run: the best-scored child at every depth.
 const TreePolicy& ChainPolicy();
 
 struct TreeEntry {
@@ -113,6 +113,7 @@ struct TreeEntry {
   // Builds the policy. If `options` only collects descriptions, the policy has the default options.
   Result<std::unique_ptr<TreePolicy>> (*make)(OptionFields& options);
 };
+// All policies, in the order of trees.def.
 std::span<const TreeEntry> AllTrees();
 // Each policy's name and options.
 std::vector<OptionOwner> TreeOptions();

@@ -1,4 +1,4 @@
-// The shape of a static tree: the ranks of the continuations that are scored after each node.
+// The shape of a static tree: for each node, the ranks of its continuations that are scored.
 #pragma once
 
 #include <span>

@@ -100,7 +100,8 @@ TEST(TreeBuilder, ChainFollowsTheBestChild) {
   EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 2, 9, 8}));
 }
 
-// If two drafters would draw after the same node, the second one chooses its tokens.
+// If two drafters would draw after the same node, the second one offers its likeliest tokens
+// instead.
 TEST(TreeBuilder, ANodeHasOneDistribution) {
   const auto policy = *NewTreePolicy("vct:width=2,depth=1");
   TreeBuilder builder(9, {}, *policy, 17);
