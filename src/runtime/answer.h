@@ -1,4 +1,4 @@
-// Writing one answer: decoding, streaming, measuring, comparing.
+// Writes one answer: decodes, streams and measures it, and compares it with another.
 #pragma once
 
 #include <functional>
@@ -19,18 +19,18 @@ struct Answer {
   std::vector<Token> tokens;  // new tokens, up to and including a stop token
   std::vector<Pos> sources;   // [tokens] Session::sources
   std::vector<Cycle> cycles;
-  std::vector<Tally> tallies;    // the drafter's
+  std::vector<Tally> tallies;    // Drafter::Tallies, filled in by the caller
   Finish finish = Finish::kNot;  // kNot if stopped early, by on_tokens or an error
   Status ended;                  // the error that ended it early; tokens written before it are kept
-  DraftOutcome outcome;  // `guarantee` is a placeholder: the verifier's is set by the caller
-  PhaseSeconds phases;
+  DraftOutcome outcome;      // `guarantee` is a placeholder: the verifier's is set by the caller
+  PhaseSeconds phases;       // only prefill, draft and verify
   double total_seconds = 0;  // all time after loading
 
   RunReport Report(double load_seconds) const;
   Metrics Summary() const { return Summarise(std::span(&cycles, 1)); }
 };
 
-// Receives every batch of new tokens, the first `drafted` of which were drafted. Returning false
+// Receives the new tokens of every pass, the first `drafted` of which were drafted. Returning false
 // stops the answer.
 using OnTokens = std::function<bool(std::span<const Token> fresh, int drafted)>;
 
@@ -39,8 +39,9 @@ using OnTokens = std::function<bool(std::span<const Token> fresh, int drafted)>;
 Result<Answer> WriteAnswer(Generator& generator, Session& session, std::span<const Token> prompt,
                            int max_new, const OnTokens& on_tokens);
 
-// Decodes the prompt in all sessions together and returns the first session's answer, with the
-// times of all. Errors: those of WriteAnswer. REQUIRES: sessions not empty, distinct.
+// Processes the prompt in every session, then decodes all answers in shared passes. Returns the
+// first session's answer; its times cover all sessions. Errors: those of WriteAnswer. REQUIRES:
+// sessions not empty, distinct.
 Result<Answer> WriteTogether(Generator& generator, std::span<Session* const> sessions,
                              std::span<const Token> prompt, int max_new, const OnTokens& on_tokens);
 

@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-inline constexpr size_t kUsualContext = 4096;  // default for conversations
+inline constexpr size_t kUsualContext = 4096;  // tokens; default for conversations
 
 // Returns `asked` tokens; if `asked` is 0, the lesser of the model's context and `usual`. Errors:
 // `asked` exceeds the model's context.

@@ -87,7 +87,7 @@ Result<Speculator> NewSpeculator(const LoadedModel& loaded, const DraftArgs& arg
                         .policy = &policy,
                         .costs = costs,
                         .drafter = args.drafter,
-                        // If drafts change the text, a seed must still give one text.
+                        // If drafts affect the text, trees must not follow what this run measures.
                         .refresh_costs = verifier->guarantee == Guarantee::kSameText,
                         .noise = args.noise};
   return speculator;

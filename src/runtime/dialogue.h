@@ -1,5 +1,4 @@
-// A conversation that a user can edit: questions, answers, undo, forgetting of old exchanges, and
-// files.
+// A conversation that a user can edit: ask, undo, forget old exchanges, save and load.
 #pragma once
 
 #include <string>
@@ -41,8 +40,9 @@ class Dialogue {
   std::vector<ChatMessage> messages_;
 };
 
-// How many of the oldest exchanges to forget so that the prompt has at most `wanted` tokens; all
-// but the last if that is not enough. Errors: those of the chat template.
+// How many of the oldest exchanges to forget so that the prompt has at most `wanted` tokens. The
+// last exchange is kept even if the prompt is then still longer. Errors: those of the chat
+// template.
 Result<int> ExchangesToForget(const Dialogue& dialogue, const ChatPrompter& prompter, int wanted);
 
 // Serialises as JSON ({"messages": [{"role", "content"}]}) if `path` ends in .json or .jsonl, else

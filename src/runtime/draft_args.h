@@ -23,24 +23,26 @@ struct DraftArgs {
   std::string drafter = "none";
   std::string tree;      // as typed; empty: chosen by TreeOf
   std::string pct_cost;  // the `expand` option of `tree`, if not empty
-  int draft_max = -1;    // maximum number of drafted tokens; below 0: the tree decides
-  NamedValues options;
+  int draft_max = -1;    // maximum number of drafted tokens per cycle; below 0: the tree decides
+  NamedValues options;   // of the drafter
   DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
   NamedValues verifier_options;
 };
 
-// Errors: an unknown drafter, tree or verifier; the message lists the known ones.
+// Checks the names of drafters, tree and verifier. Errors: an unknown one; the message lists the
+// known ones.
 Status CheckDraftNames(const DraftArgs& draft);
 // Value of --tree besides the registry's names: the tree of the drafter's paper.
 inline constexpr char kPaperTree[] = "paper";
 // Returns the name of the tree to use; `paper` stands for the tree of the (first) drafter's paper.
-// The default is `auto` if the verifier guarantees that trees do not change the text, else the
-// paper's tree: with `auto`, measured costs would change what a seed writes. REQUIRES: names are
-// known.
+// If no tree is named, it is `pct` if pct_cost is given; else `auto` if the verifier guarantees
+// that trees do not change the text; else the paper's tree, because with `auto` measured costs
+// would change what a seed writes. REQUIRES: names are known.
 std::string TreeOf(const DraftArgs& draft);
-// Unless options say otherwise, makes the (first) drafter draft the way its paper does. Attribution
-// needs this: it finds only copies that were drafted, so every guess counts.
+// Unless another tree is named, sets the tree, and draft_max if it is not given, to those of the
+// (first) drafter's paper. Attribution needs this: it finds only copies that were drafted, so the
+// drafter must not skip guesses to save time.
 void DraftAsPaper(DraftArgs* draft);
 // Warns on standard error if the verifier is lossy.
 void WarnIfLossy(const DraftArgs& draft);

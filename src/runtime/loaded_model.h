@@ -17,7 +17,7 @@ struct ModelArgs {
   std::string backend = "cpu";  // a name for NewBackend
 };
 
-// A model and everything it needs, in order of construction.
+// A model and everything it needs. Members borrow only members declared before them.
 struct LoadedModel {
   std::unique_ptr<ModelFile> file;
   std::unique_ptr<Backend> backend;
@@ -26,7 +26,8 @@ struct LoadedModel {
   std::unique_ptr<CostStore> costs;  // read from its file on first use
   double load_seconds = 0;
 };
-// Errors: no path given, an unreadable file, a file without a tokenizer, those of NewBackend.
+// Loads a model. Errors: no path given, an unreadable file, a file without a tokenizer, those of
+// NewBackend and LoadModel.
 Result<LoadedModel> Load(const ModelArgs& args);
 
 // The tokenizer in a model file. Errors: the file has no tokenizer, or a broken one.
