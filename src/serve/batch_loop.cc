@@ -25,7 +25,7 @@ void BatchLoop::Add(std::shared_ptr<ActiveRequest> request) {
 int BatchLoop::unadmitted() const {
   int count = 0;
   const auto add = [&count](const Job& job) {
-    // The others of a request exist from its first token on.
+    // The other answers of a request have no jobs before its first token.
     const bool others_wait = job.answer() == 0 && job.usage.completion_tokens == 0;
     count += (job.was_admitted ? 0 : 1) + (others_wait ? job.request().asked.answers - 1 : 0);
   };
@@ -41,7 +41,7 @@ bool BatchLoop::RunOnce() {
   Admit();
   FitRunning();
   if (!running_.empty()) Step();
-  MakeRoom(0);  // what was kept may be too much
+  MakeRoom(0);  // texts kept in this pass may exceed the memory
   UpdateCounters();
   return !running_.empty() || !waiting_.empty();
 }
@@ -56,7 +56,7 @@ void BatchLoop::DropCancelled() {
   std::erase_if(waiting_, drop);
 }
 
-// In the order of their arrival: one that does not fit is not overtaken.
+// Admits answers in order of arrival. An answer that does not fit is not overtaken by later ones.
 void BatchLoop::Admit() {
   while (!waiting_.empty() && static_cast<int>(running_.size()) < limit_) {
     Job& job = *waiting_.front();
@@ -92,13 +92,13 @@ void BatchLoop::CountCached(Job& job) {
   job.usage.cached_tokens = job.session->reused;
 }
 
-// Whether another running job reads a beginning of this job's text that the job can take over
-// later. Prompts are read in the order of their arrival, so this job loses little by waiting.
+// Whether a job admitted earlier is still reading a prompt from which this job can later take over
+// a prefix. Prompts are read in order of arrival, so this job loses little by waiting.
 bool BatchLoop::WaitsForPrefix(const Job& job) const {
   if (!job.session->reading()) return false;
   for (const auto& other : running_) {
     if (other.get() == &job) return false;
-    // Only a prompt is kept when it has been read, not a text that is resumed.
+    // Once read, only the prompt of a first answer is cached, not the text of a resumed answer.
     if (!other->session->reading() || other->answer() != 0 || other->written() > 0) continue;
     const int gain = kept_.PrefixFrom(*other, job) - job.session->cache().length();
     if (gain >= kPageRows) return true;
@@ -106,7 +106,8 @@ bool BatchLoop::WaitsForPrefix(const Job& job) const {
   return false;
 }
 
-// Requests that arrived together and begin alike: the first one's prompt has been read since.
+// If a longer prefix of a job's text has been cached while the job is still reading its prompt,
+// restarts the job from that prefix. This happens if requests with a common prefix arrive together.
 void BatchLoop::ShareNewPrompts() {
   if (!std::exchange(has_new_prompt_, false)) return;
   std::erase_if(running_, [this](const std::unique_ptr<Job>& job) {
@@ -127,7 +128,7 @@ void BatchLoop::Step() {
   for (const auto& job : running_) {
     if (!WaitsForPrefix(*job)) batch.push_back(job->session.get());
   }
-  // Rows of prompts that caches hold: those of a pass that fails are not among them.
+  // Prompt rows in the caches of the batch. Rows of a failed pass are not among them.
   const auto prompt_rows = [&batch] {
     int64_t rows = 0;
     for (const Session* s : batch) rows += std::min(s->cache().length(), s->prompt);
@@ -135,7 +136,7 @@ void BatchLoop::Step() {
   };
   const int64_t before = prompt_rows();
   const Status status = generator_.Step(batch, options_.rows);
-  (void)status;  // every session has its own
+  (void)status;  // every session has its own status
   ++counters_.steps;
   counters_.busy_slots += std::ssize(batch);
   counters_.prompt_rows += prompt_rows() - before;
@@ -147,7 +148,7 @@ void BatchLoop::Step() {
 }
 
 void BatchLoop::Deliver() {
-  // New jobs of a request may be added to those that wait, none to those that run.
+  // DeliverOne may add jobs to waiting_, but not to running_.
   Jobs left;
   for (auto& job : running_) {
     if (!DeliverOne(*job)) left.push_back(std::move(job));
@@ -185,7 +186,8 @@ bool BatchLoop::DeliverOne(Job& job) {
   return true;
 }
 
-// The prompt has been read.
+// For the first answer of a request: caches the prompt, which has now been read, holds it for the
+// request's other answers, and queues these.
 void BatchLoop::OnFirstToken(Job& job) {
   const int answers = job.request().asked.answers;
   if (job.answer() != 0) return;
@@ -196,7 +198,7 @@ void BatchLoop::OnFirstToken(Job& job) {
   }
 }
 
-// Whatever else runs or is kept, such an answer fails again where it has failed.
+// Ends answers whose own text causes the error: any other attempt would fail at the same position.
 void BatchLoop::EndFailed() {
   std::erase_if(running_, [this](const std::unique_ptr<Job>& job) {
     const Session& session = *job->session;
@@ -206,11 +208,12 @@ void BatchLoop::EndFailed() {
   });
 }
 
-// Sessions ended by any other error are resumed in smaller batches, until one fails alone: only
-// then is the error its own, or the memory too small for it. `was_alone`: whether the pass had only
-// one session.
+// Handles sessions that failed for any other reason. They are set aside and resumed in smaller
+// batches. An answer ends with the error only if it was alone in the pass and nothing was left to
+// evict, or if it was the only one to fail in kMostFailures passes. The cause is then the answer
+// itself, or memory that is too small for it. `was_alone`: whether the pass had only one session.
 void BatchLoop::JudgeBroken(bool was_alone) {
-  constexpr int kMostFailures = 2;  // of one answer while its neighbours go on
+  constexpr int kMostFailures = 2;  // of one answer, in passes in which no other failed
   const auto is_broken = [](const auto& job) { return !job->session->status.ok(); };
   const auto broken = std::ranges::count_if(running_, is_broken);
   if (broken == 0) return;
@@ -260,7 +263,8 @@ void BatchLoop::Finish(Job& job, FinishReason reason, std::string error, AnswerE
   const bool others_wait = job.answer() == 0 && job.usage.completion_tokens == 0;
   job.Finish(reason, error, &event);
   job.request().events.Push(std::move(event));
-  // The others of a request whose prompt was not read share its end.
+  // If the prompt was not read to its end, the request's other answers have no jobs yet and end in
+  // the same way.
   for (int answer = 1; others_wait && answer < job.request().asked.answers; ++answer) {
     Job other(job.shared_request(), answer, tokenizer_);
     Finish(other, reason, error, {});

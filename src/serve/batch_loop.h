@@ -1,4 +1,5 @@
-// What a scheduler's thread does again and again: admit, compute one pass, deliver.
+// The loop of a scheduler's thread: admits waiting answers, computes one pass and delivers its
+// tokens.
 #pragma once
 
 #include <deque>
@@ -15,22 +16,26 @@
 
 namespace foretoken {
 
-// Thread-safety: one thread. Borrows all it is given but the options.
+// Thread-safety: one thread, except for CheckFits. Borrows all constructor arguments except the
+// options.
 class BatchLoop {
  public:
   BatchLoop(Generator& generator, const Model& model, const Tokenizer& tokenizer,
             SchedulerOptions options);
-  // The first answer of a request waits behind those that wait. Its other answers join it when its
-  // prompt has been read, which is held for them.
+  // Queues the first answer of a request behind all waiting answers. The request's other answers
+  // are put at the front of the queue once its prompt has been read; the prompt is held for them.
   void Add(std::shared_ptr<ActiveRequest> request);
-  // One pass over everything that runs. Returns whether anything is left to do.
+  // Admits answers and runs one pass over all running ones. Returns whether any answer is still
+  // running or waiting.
   bool RunOnce();
 
-  // Answers that were never admitted, those included that wait for their request's first.
+  // Number of answers that were never admitted, including those that wait for the first answer of
+  // their request.
   int unadmitted() const;
   const Counters& counters() const { return counters_; }
   double Now() const { return options_.clock(); }
-  // Errors: a text of so many tokens does not fit into the memory even alone. Thread-safety: any.
+  // Errors: a text of `tokens` tokens does not fit into the memory even if it is the only one.
+  // Thread-safety: any number of threads.
   Status CheckFits(int tokens) const;
 
  private:
@@ -57,7 +62,7 @@ class BatchLoop {
   void ShareNewPrompts();
   void Step();
   void Deliver();
-  // Returns whether the answer has ended.
+  // Delivers the job's new tokens. Returns whether the answer has ended.
   bool DeliverOne(Job& job);
   void OnFirstToken(Job& job);
   void JudgeBroken(bool was_alone);
@@ -71,9 +76,11 @@ class BatchLoop {
   KeptTexts kept_;
   std::deque<std::unique_ptr<Job>> waiting_;
   Jobs running_;  // in the order of their admission
-  // Whether a prompt was kept that running jobs which still read theirs have not looked at.
+  // Whether a prompt has been cached since jobs that are still reading theirs last looked for a
+  // longer prefix.
   bool has_new_prompt_ = false;
-  // Answers that may run at once: fewer than the slots after a pass for which there was no memory.
+  // Maximum number of running answers: the slots, or fewer after a pass in which a session failed
+  // or memory ran out. Every answer that ends raises it by one.
   int limit_;
   Counters counters_;
 };

@@ -1,5 +1,5 @@
-// Who may use the memory of a BatchLoop: running answers before kept texts, older answers before
-// newer ones.
+// The part of BatchLoop that divides the memory. Running answers take precedence over kept texts,
+// and older answers over newer ones.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -19,14 +19,15 @@ std::string Mebibytes(size_t bytes) {
 
 }  // namespace
 
-// What a text of `tokens` takes during the next pass, whole pages, with the nodes of a tree.
+// Bytes of the cache pages that a text of `tokens` tokens and the nodes of its tree occupy during
+// the next pass.
 size_t BatchLoop::BytesFor(size_t tokens) const {
   const int nodes = std::min(generator_.MostNodes(), options_.rows);
   const size_t pages = DivideUp(tokens + static_cast<size_t>(nodes), size_t{kPageRows});
   return pages * kept_.page_bytes();
 }
 
-// By how much the next pass may lengthen the caches of what runs.
+// Bytes by which the next pass may enlarge the caches of running answers.
 size_t BatchLoop::GrowthBytes() const {
   size_t bytes = 0;
   for (const auto& job : running_) {
@@ -36,14 +37,15 @@ size_t BatchLoop::GrowthBytes() const {
   return bytes;
 }
 
-// What runs takes during the next pass; pages that kept texts hold, too, are divided among them.
+// Bytes that running answers occupy during the next pass. A page that is shared with kept texts
+// counts in part for each holder (KvCache::bytes_share).
 size_t BatchLoop::RunningBytes() const {
   size_t bytes = GrowthBytes();
   for (const auto& job : running_) bytes += generator_.Bytes(*job->session);
   return bytes;
 }
 
-// The same where no text was kept.
+// Bytes that running answers would occupy during the next pass if no text were kept.
 size_t BatchLoop::RunningBytesAlone() const {
   size_t bytes = GrowthBytes();
   std::vector<const KvCache*> caches;
@@ -62,8 +64,9 @@ Status BatchLoop::CheckFits(int tokens) const {
                "; the memory for texts is " + Mebibytes(options_.memory)};
 }
 
-// The bytes that a drafter's state of a job's text is expected to take: those that it took before,
-// else the bytes a token of the longest running text with this drafter, times the job's tokens.
+// Expected bytes of the drafter's state after it has read the job's text. For a resumed job, those
+// that it took before; else the job's tokens times the bytes per token of the longest running text
+// with this drafter.
 size_t BatchLoop::DraftBytesFor(const Job& job) const {
   if (job.was_admitted) return job.draft_bytes;
   const Session* longest = nullptr;
@@ -79,7 +82,7 @@ size_t BatchLoop::DraftBytesFor(const Job& job) const {
   return generator_.DraftBytes(*longest) * job.text().size() / of;
 }
 
-// By how much the drafters' states of texts that are being read are expected to grow.
+// Bytes by which the drafter states of texts that are still being read are expected to grow.
 size_t BatchLoop::DraftGrowthBytes() const {
   size_t bytes = 0;
   for (const auto& job : running_) {
@@ -90,8 +93,8 @@ size_t BatchLoop::DraftGrowthBytes() const {
   return bytes;
 }
 
-// Kept rows of the job's prefix need no further memory, unless they are given up to make room for
-// the rest.
+// Makes room for a job that starts, and returns whether it fits. Cached rows of the job's prefix
+// need no further memory, unless they are evicted to make room for the rest.
 bool BatchLoop::MakeRoomToStart(Job& job) {
   job.draft_bytes = DraftBytesFor(job);
   const size_t drafts = job.draft_bytes + DraftGrowthBytes();
@@ -105,7 +108,8 @@ bool BatchLoop::MakeRoomToStart(Job& job) {
   }
 }
 
-// Gives up kept texts until `bytes` fit beside what runs, if they can. Returns whether they do.
+// Evicts kept texts until `bytes` more bytes fit beside the running answers. Returns whether they
+// fit. If they would not fit even without kept texts, evicts nothing.
 bool BatchLoop::MakeRoom(size_t bytes) {
   const auto fits = [&] { return RunningBytes() + kept_.bytes() + bytes <= options_.memory; };
   if (fits()) return true;
@@ -116,7 +120,8 @@ bool BatchLoop::MakeRoom(size_t bytes) {
   return true;
 }
 
-// The oldest answer can always go on, unless it does not fit alone.
+// Sets the newest answers aside until the others fit into the next pass. The oldest answer always
+// continues, unless it does not fit even alone.
 void BatchLoop::FitRunning() {
   while (!running_.empty() && !MakeRoom(0)) {
     std::unique_ptr<Job> newest = std::move(running_.back());
@@ -135,8 +140,9 @@ void BatchLoop::FitRunning() {
   }
 }
 
-// A pass in which `new` found no memory went on with the reserve. Before the next one it is filled
-// from what kept texts and answers give up; where that is not enough, nothing can be written.
+// If `new` failed during the last pass, that pass continued with memory of the reserve. Refills the
+// reserve before the next pass, with memory that kept texts and then running answers give up. If
+// that is not enough, ends waiting answers with an error, because none can be written.
 void BatchLoop::RefillReserve() {
   const auto is_filled = [this] {
     return options_.reserve == nullptr || options_.reserve->Refill();
@@ -157,7 +163,7 @@ void BatchLoop::RefillReserve() {
   }
 }
 
-// Puts the job at the front of the queue, with the text that it has written. That text will be read
+// Ends the job's session and puts the job at the front of the queue. Its text so far will be read
 // again like a prompt, and the answer continues unchanged.
 void BatchLoop::SetAside(std::unique_ptr<Job> job) {
   job->draft_bytes = std::max(job->draft_bytes, generator_.DraftBytes(*job->session));

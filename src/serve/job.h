@@ -86,7 +86,7 @@ class Job {
   std::vector<Token> text_;
   std::shared_ptr<const LogitFilter> filter_;
   StopText shown_;
-  bool drops_space_;        // the leading space of the first piece, at the beginning of the text
+  bool drops_space_;        // whether the first piece of the text loses its leading space
   size_t cycles_seen_ = 0;  // cycles of the session already taken
   Cycle cycle_;
   bool has_cycle_ = false;

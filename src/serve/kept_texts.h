@@ -30,17 +30,18 @@ class KeptTexts {
   // Number of tokens of the job's text that Begin would find cached. Marks them as recently used,
   // so that other entries are evicted first.
   int Touch(const Job& job);
-  // Number of tokens of the job's text that Begin would find cached once `other`, which runs, has
-  // read its own.
+  // Number of tokens of the job's text that Begin would find cached once `other`, a running job,
+  // has read its prompt.
   int PrefixFrom(const Job& other, const Job& job) const;
-  // Caches the prompt of a running job that has processed it, if there is memory to fork it. Returns
-  // whether it is cached.
+  // Caches the prompt of a running job that has processed it, if there is memory to fork it.
+  // Returns whether it is cached.
   bool KeepPrompt(const Job& job);
-  // Holds the prompt of such a job for the other answers of its request, even if the request does
-  // not share caches with others (Request::keeps_text).
+  // Holds the prompt of a running job that has processed it, for the other answers of its request,
+  // even if the request does not share caches with other requests (Request::keeps_text). Does
+  // nothing if there is no memory to fork it.
   void HoldPrompt(const Job& job);
-  // Reports that one of these other answers has begun, or has ended before it could begin. The
-  // prompt is released with the last of them.
+  // Reports that `job`, an answer for which a prompt may be held, has begun, or has ended before it
+  // could begin. The prompt is released with the last of these answers.
   void ReleasePrompt(const Job& job);
   // Caches what the job's session holds of its text and ends the session. REQUIRES: status ok.
   void Keep(Job& job);

@@ -17,7 +17,7 @@ namespace foretoken {
 
 struct Request {
   std::vector<Token> prompt;
-  int max_new = 0;  // maximum tokens of an answer; 0: as many as the context has room for
+  int max_new = 0;  // maximum tokens of an answer; 0: limited only by the context
   // Sampling of the first answer; answer i uses seed + i.
   SamplingParams sampling;
   int answers = 1;  // number of independent continuations of the prompt

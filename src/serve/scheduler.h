@@ -38,9 +38,9 @@ struct Submission {
 };
 
 // With a verifier of Guarantee::kSameText, each answer equals, token for token, the text that its
-// request gets when run alone, whatever else is batched with it. Other verifiers keep only their
-// own guarantee: their text may depend on the drafts, which depend on the rest of the batch.
-// Requests are admitted in order of arrival.
+// request gets when run alone, regardless of what else is batched with it. Other verifiers keep
+// only their own guarantee: their text may depend on the drafts, which depend on the rest of the
+// batch. Requests are admitted in order of arrival.
 //
 // Thread-safety: any number of threads, except Start, RunOnce, Drain, Stop and the destructor,
 // which only the owner's thread may call. The scheduler has exclusive use of the generator during

@@ -1,4 +1,4 @@
-// How much a scheduler may do at once.
+// Limits and other options of a scheduler.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,23 @@
 namespace foretoken {
 
 struct SchedulerOptions {
-  int slots = 8;     // answers that are written at once, at most
-  int rows = 0;      // of a pass at most (Generator::Step); 0: as many as the model takes
-  int queue = 64;    // answers that may wait to be admitted
-  int drafters = 1;  // of the generator: requests may name those below
-  // Bytes of all caches, of what drafters remember, and of the texts that are kept for later
-  // requests. Running answers push out kept texts.
+  int slots = 8;     // maximum number of running answers
+  int rows = 0;      // maximum rows of a pass (Generator::Step); 0: Model::max_rows
+  int queue = 64;    // maximum number of answers that wait to be admitted
+  int drafters = 1;  // requests may name the generator's drafters with numbers below this
+  // Maximum bytes of the KV caches and drafter states of running answers and of texts kept for
+  // later requests. Kept texts are evicted when running answers need their memory.
   size_t memory = size_t{1} << 30;
-  bool keeps_texts = true;  // prompts and answers, so that later prompts that begin alike are not
-                            // read again
-  int context = 0;          // longest text, prompt included; 0: the model's
+  // Whether prompts and answers are kept, so that later prompts with a common prefix need not
+  // compute it again.
+  bool keeps_texts = true;
+  int context = 0;  // maximum tokens of a text, prompt included; 0: the model's context
   DType cache_type = DType::kF16;
-  std::vector<Token> end_tokens;  // by which the model ends a text
-  // What a failing `new` of the writing thread may use up: after such a pass answers are set aside
-  // until it can be filled again. Borrowed; null: there is none.
+  std::vector<Token> end_tokens;  // the model's end-of-text tokens (Request::ignore_eos)
+  // Memory that is released if `new` fails during a pass. After such a pass, kept texts are evicted
+  // and answers are set aside until it can be refilled. Borrowed; null: no reserve.
   MemoryReserve* reserve = nullptr;
-  // Seconds of a clock that never goes back; empty: the system's.
+  // Returns the time of a monotonic clock, in seconds. Empty: the system's clock.
   std::function<double()> clock;
 };
 

@@ -93,7 +93,7 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
                             RandomBits());
       if (follows) readers_.back().FollowCopies(prompt, prediction);
       last_.push_back(Clock::now());
-      keys_.push_back(0);  // before Begin: a key that could not be kept would never end
+      keys_.push_back(0);  // before Begin: an answer without a stored key could not be ended
       keys_.back() = counts_.Begin(drafter, tokens);
       ++unfinished_;
     }
@@ -102,7 +102,7 @@ std::optional<ApiError> Answers::Submit(std::vector<foretoken::Request> requests
 }
 
 Answers::~Answers() {
-  // The last reader has no key if memory ran out between the two.
+  // The last reader has no key if memory ran out before its key was stored.
   for (size_t i = 0; i < keys_.size(); ++i) {
     if (readers_[i].is_finished()) continue;
     try {

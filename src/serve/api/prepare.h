@@ -20,9 +20,9 @@ struct Prepared {
   std::string opening;  // text of a forced call that precedes the generated text
 };
 
-// `seed`: sampling seed if the request has none. Errors: prompts that the template rejects or that
-// do not fit into the context, constraints that do not parse, tools that the model's template does
-// not support.
+// Prepares a request for submission. `seed`: sampling seed if the request has none. Errors: prompts
+// that the template rejects or that do not fit into the context, constraints that do not parse,
+// tools that the model's template does not support.
 ApiResult<Prepared> Prepare(const ServedModel& served, const Request& request,
                             const ServiceOptions& options, uint64_t seed);
 

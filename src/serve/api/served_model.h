@@ -24,7 +24,7 @@ struct ServiceOptions {
   SamplingParams sampling{.temperature = 1};  // defaults for requests
   SpeculationDetail detail = SpeculationDetail::kSummary;
   std::vector<std::string> also;  // drafters that requests may name besides the default and "none"
-  int most_new_tokens = 0;        // limit per answer; 0: as many as the context has room for
+  int most_new_tokens = 0;        // maximum tokens of an answer; 0: limited only by the context
   double request_seconds = 0;     // time limit after which a request's answers are cut off; 0: none
   BodyLimits body;
 };
@@ -51,9 +51,9 @@ struct ServedModel {
   int DrafterNumber(const std::string& name) const;
 };
 
-// Borrows `loaded`. `origin` prefixes errors of the chat template. Errors: a drafter, tree or
-// verifier that does not exist or does not fit, a template that does not parse, an option outside
-// its range.
+// Builds the decoder and the scheduler. Borrows `loaded`. `origin` prefixes errors of the chat
+// template. Errors: a drafter, tree or verifier that does not exist or does not fit, a template
+// that does not parse, an option outside its range.
 Result<std::unique_ptr<ServedModel>> NewServedModel(const LoadedModel& loaded,
                                                     const std::string& origin,
                                                     const DraftArgs& draft,

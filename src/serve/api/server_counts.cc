@@ -32,7 +32,7 @@ void ServerCounts::Advance(uint64_t key, const AnswerEvent& event, double second
 void ServerCounts::End(uint64_t key, const std::string& reason, const AnswerTimes& times,
                        const SpeculationLog& log) {
   const std::lock_guard lock(mutex_);
-  const auto ended = live_.extract(key);  // first: what follows may find no memory
+  const auto ended = live_.extract(key);  // first, because the rest may run out of memory
   if (ended.empty()) return;
   ++metrics_.finished[reason];
   if (times.first_token > 0) {

@@ -19,7 +19,8 @@ namespace foretoken::openai {
 class Service {
  public:
   // Starts the engine's thread. Borrows `loaded`, which must outlive this. `origin` (the model as
-  // the user typed it) prefixes errors of the chat template. `draft`: the default drafter.
+  // the user typed it) prefixes errors of the chat template. `draft`: the default drafter. Errors:
+  // those of NewServedModel.
   static Result<std::unique_ptr<Service>> Create(const LoadedModel& loaded,
                                                  const std::string& origin, const DraftArgs& draft,
                                                  ServiceOptions options);

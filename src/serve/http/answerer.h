@@ -1,4 +1,4 @@
-// Sending of answers over a connection. The only part that uses cpp-httplib.
+// Sends answers over connections. The only part of the server that uses cpp-httplib.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Answerer {
  public:
   // `ping_seconds`: idle time after which a stream of events gets a comment. `most_waiting`: number
   // of answers that may block on their clients at the same time, so that clients that do not read
-  // cannot occupy all threads; further ones are cut off. Once `is_stopped` is set nothing blocks
+  // cannot occupy all threads; further ones are cut off. Once `is_stopped` is set, nothing blocks
   // any more. Borrows `is_stopped`.
   Answerer(double ping_seconds, int most_waiting, const std::atomic<bool>& is_stopped);
   ~Answerer();

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr size_t kBufferBytes = size_t{64} << 10;
 constexpr int kMostReads = 16;    // reads of one connection before others are served
 constexpr int kMostAccepts = 64;  // accepted connections before others are served
-constexpr size_t kAlwaysTaken = size_t{64} << 10;  // accepted size of a body, whatever the total
+constexpr size_t kAlwaysTaken = size_t{64} << 10;  // body size accepted at any total
 constexpr double kFinishSeconds = 2;
 constexpr milliseconds kAcceptPause(100);
 

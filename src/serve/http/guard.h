@@ -41,11 +41,11 @@ class Guard {
 
   // Returns a refusal if the request is not admitted.
   std::optional<HttpRefusal> Check(const RequestHead& head) const;
-  // The answer to an OPTIONS request, the preflight that a browser sends before it lets a page of
-  // another origin send a request.
+  // Returns the answer to an OPTIONS request, such as the preflight that a browser sends before it
+  // lets a page of another origin send a request.
   HttpReply AnswerOptions(const RequestHead& head) const;
-  // The CORS headers that allow the requesting page to read an answer. If it may not read it, none
-  // of them, only Vary where origins are configured.
+  // Returns the CORS headers that allow the requesting page to read an answer. For a page that may
+  // not read it, returns only Vary if origins are configured, else nothing.
   HttpHeaders CorsHeaders(const RequestHead& head) const;
 
  private:

@@ -51,7 +51,7 @@ std::unique_ptr<HttpServer> NewServer(HttpServerOptions options = {}) {
   return NewTestServer(std::move(options), Answer);
 }
 
-// The code in an error object; "" if the body is none.
+// The code of the error object in the body; "" if there is none.
 std::string CodeOf(const TestAnswer& answer) {
   const auto body = ParseJson(answer.body, "answer");
   if (!body.ok() || !body->contains("error")) return "";

@@ -14,9 +14,9 @@ struct HttpRefusal {
   HttpHeaders headers;
 };
 
-// `status`: HTTP status of the answer. `code`: code of the error object.
+// Makes a refusal. `status`: HTTP status of the answer. `code`: code of the error object.
 HttpRefusal Refuse(int status, std::string code, std::string message);
-// Uses the HTTP status of the error's kind.
+// Makes a refusal with the HTTP status of the error's kind.
 HttpRefusal Refuse(openai::ApiError error);
 // A refusal of bytes that are not a valid HTTP request.
 HttpRefusal Malformed(std::string message);

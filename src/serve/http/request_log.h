@@ -1,4 +1,4 @@
-// The request log on standard error.
+// Writes the request log to standard error.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace foretoken {
 
-// Logs method, path, status, time and size of the answer. Nothing in the line is controlled by the
-// client: only paths in `paths` are shown, others as "other". Thread-safety: any thread.
+// Logs method, path, status, time (`seconds`) and size (`bytes`) of the answer. Nothing in the line
+// is controlled by the client: only paths in `paths` are shown, others as "other". Thread-safety:
+// any thread.
 void LogRequest(const RequestHead& head, const std::vector<std::string>& paths, int status,
                 double seconds, int64_t bytes);
 

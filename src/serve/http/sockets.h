@@ -22,8 +22,8 @@ struct Listener {
   bool is_loopback = false;  // reachable only from this machine
 };
 
-// `host`: a name or an address. `port`: 0 takes any free port. Errors: no such host, a port that is
-// in use or not permitted to this user.
+// Listens on an address of this machine. `host`: a name or an address. `port`: 0 takes any free
+// port. Errors: no such host, a port that is in use or not permitted to this user.
 Result<Listener> Listen(const std::string& host, int port);
 
 // Accepts a pending connection as a non-blocking socket. Returns a closed handle if there is none;

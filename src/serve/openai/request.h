@@ -1,5 +1,5 @@
 // Request bodies of /v1/chat/completions, /v1/completions and the endpoints that llama.cpp adds, as
-// values. The list of fields: request_fields.cc.
+// values. Their fields are listed in request_fields.cc.
 #pragma once
 
 #include <cstdint>
@@ -65,9 +65,9 @@ struct Request {
   // Completions; at least one.
   std::vector<Prompt> prompts;
 
-  SamplingParams sampling;        // the server's defaults where the request gives none
+  SamplingParams sampling;        // with the server's defaults for values that the request lacks
   std::optional<uint64_t> seed;   // none: drawn by the server
-  std::optional<int> max_tokens;  // at least 1; none: as many as the context has room for
+  std::optional<int> max_tokens;  // at least 1; none: limited only by the context
   int n = 1;                      // answers per prompt
   std::vector<std::string> stop;  // none of them is empty
   std::optional<int> logprobs;    // number of alternatives reported with each token, 0 or more

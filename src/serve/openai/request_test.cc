@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Fields that a request leaves out have the server's defaults.
+// Fields that a request omits get the server's defaults.
 TEST(ChatRequest, IsTheServersDefaultsWhereItIsSilent) {
   RequestRules rules;
   rules.sampling = {.temperature = 0.5f, .top_k = 7};

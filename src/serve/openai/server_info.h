@@ -21,7 +21,7 @@ struct ServerInfo {
   std::string drafter;                // the default drafter, or "none"
   std::vector<std::string> drafters;  // drafters that requests may name
   int context = 0;                    // maximum tokens of a prompt and its answer
-  int train_context = 0;
+  int train_context = 0;              // the model's own context
   int vocab = 0;
   int width = 0;  // of hidden states
   int64_t parameters = 0;

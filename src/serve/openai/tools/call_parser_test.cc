@@ -233,7 +233,7 @@ TEST(ToolCallParser, TextWithoutCallsStaysByteForByte) {
   }
 }
 
-// Arguments of a complete call are valid JSON, whatever the model wrote.
+// Arguments of a complete call are valid JSON, even if the model's text was not.
 TEST(ToolCallParser, WholeCallsHaveArgumentsThatParse) {
   for (const Line& line : Lines()) {
     if (std::string_view(line.content) != "") continue;

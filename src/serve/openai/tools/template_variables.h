@@ -1,4 +1,4 @@
-// The variables of a request for chat templates.
+// The variables that a chat template gets from a request.
 #pragma once
 
 #include <span>
