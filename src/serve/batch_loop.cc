@@ -141,7 +141,7 @@ void BatchLoop::Step() {
   counters_.busy_slots += std::ssize(batch);
   counters_.prompt_rows += prompt_rows() - before;
   counters_.most_running = std::max(counters_.most_running, static_cast<int>(batch.size()));
-  const bool was_alone = batch.size() == 1;
+  const bool was_alone = running_.size() == 1;
   Deliver();
   EndFailed();
   JudgeBroken(was_alone);
@@ -211,7 +211,7 @@ void BatchLoop::EndFailed() {
 // Handles sessions that failed for any other reason. They are set aside and resumed in smaller
 // batches. An answer ends with the error only if it was alone in the pass and nothing was left to
 // evict, or if it was the only one to fail in kMostFailures passes. The cause is then the answer
-// itself, or memory that is too small for it. `was_alone`: whether the pass had only one session.
+// itself, or memory that is too small for it. `was_alone`: whether only one answer was running.
 void BatchLoop::JudgeBroken(bool was_alone) {
   constexpr int kMostFailures = 2;  // of one answer, in passes in which no other failed
   const auto is_broken = [](const auto& job) { return !job->session->status.ok(); };

@@ -91,6 +91,11 @@ CandidateTree Pick(const CandidateTree& tree, const std::vector<bool>& keep) {
     if (parent == kNoNode || !keep[n]) continue;
     renamed[n] = result.Add(parent, tree.token(n), tree.log_q(n), tree.kind(n), tree.source(n),
                             tree.proposers(n));
+    if (tree.offered(n) && tree.kind(n) == CandidateTree::Kind::kProbe) {
+      // Offered later than it was added: it stays a probe and counts as offered.
+      result.Add(parent, tree.token(n), tree.log_q(n), CandidateTree::Kind::kCandidate,
+                 tree.source(n), tree.proposers(n));
+    }
     result.SetPredicted(renamed[n], tree.predicted(n));
   }
   for (Node n = 0; n < tree.size(); ++n) {

@@ -87,7 +87,7 @@ Node TreeBuilder::AddProbe(Node parent, Token token) {
   if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // one node is the root's
   if (probes_ >= limits().max_probes) return kNoNode;
   ++probes_;
-  return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe);
+  return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe, kNoPos, Proposer());
 }
 
 std::vector<Node> TreeBuilder::TakeFrontier(int unread) {

@@ -151,7 +151,20 @@ TEST(TreeBuilder, RunsGoOnBelowProbes) {
   EXPECT_TRUE(builder.tree().offered(probe));
   EXPECT_EQ(builder.tree().kind(probe), CandidateTree::Kind::kProbe);
   EXPECT_FLOAT_EQ(builder.tree().score(3), -1.5f);
-  EXPECT_EQ(Tokens(builder.Finish()), (std::vector<Token>{0, 1, 2, 3}));
+  const CandidateTree tree = builder.Finish();
+  EXPECT_EQ(Tokens(tree), (std::vector<Token>{0, 1, 2, 3}));
+  EXPECT_TRUE(tree.offered(1)) << "the scored tree, too";
+  EXPECT_EQ(tree.kind(1), CandidateTree::Kind::kProbe);
+  EXPECT_FLOAT_EQ(tree.score(3), -1.5f);
+}
+
+TEST(TreeBuilder, ProbesBelongToTheDrafterThatAddsThem) {
+  TreeBuilder builder(0, {.max_nodes = 8, .max_depth = 8}, ChainPolicy());
+  builder.Offer(0, std::vector<Scored>{{1, -1.0f}});
+  builder.NextDrafter();
+  const Node probe = builder.AddProbe(0, 2);
+  EXPECT_EQ(builder.tree().proposers(1), 1u);
+  EXPECT_EQ(builder.tree().proposers(probe), 2u);
 }
 
 // Pruning a node does not remove the record of its draw and of the distribution, on which the
