@@ -11,7 +11,8 @@ namespace {
 constexpr double kWindow = 0.01;
 constexpr double kBearable = 0.2;
 constexpr double kShortestPause = 1e-3, kLongestPause = 1.0;
-// A thread was added too early if losses follow within this CPU time, or this many pauses.
+// A thread was added too early if losses follow within this CPU time, in seconds, or this many
+// pauses, whichever is longer.
 constexpr double kShortestTrial = 0.02, kTrialPauses = 8;
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST(ActiveThreads, ThatStallAtOnceAreTriedLessOften) {
     active.OnTried(now, now, /*core_was_free=*/true);
   }
   EXPECT_GT(pause, 0.9);
-  // After a quiet while the pauses are short again.
+  // After a minute without losses the pauses are short again.
   now += 60;
   for (; active.count() == 2; now += kSlice) LoseSlice(active, now);
   EXPECT_LT(NextTry(active, now) - now, 0.01);

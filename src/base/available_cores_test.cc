@@ -67,7 +67,8 @@ TEST_F(CgroupTest, TheLeastUpTheHierarchyCounts) {
   EXPECT_EQ(Cores(), 1);
 }
 
-// A container sees its own cgroup as the root, by a namespace or by what is mounted.
+// A container sees its own cgroup as the root: in a cgroup namespace, or because only that cgroup
+// is mounted.
 TEST_F(CgroupTest, OfAContainer) {
   Process(kVersion2, "0::/\n");
   Write("/sys/fs/cgroup/cpu.max", "50000 10000\n");

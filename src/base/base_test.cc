@@ -28,7 +28,7 @@ TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
   EXPECT_NEAR(mean, 0.5772, 0.02);  // the Gumbel distribution's mean is Euler's constant
 }
 
-// MayReach is false only for noise below the bound, and false for most of that noise.
+// MayReach is false only for noise below the bound, and it is false for most of that noise.
 TEST(Rng, NoiseThatReachesIsNeverRuledOut) {
   const GumbelNoise noise(42, 7);
   int possible = 0;
@@ -37,7 +37,7 @@ TEST(Rng, NoiseThatReachesIsNeverRuledOut) {
     for (const double below : {0.0, 1e-6, 0.3, 2.0}) EXPECT_TRUE(noise.MayReach(t, exact - below));
     possible += noise.MayReach(t, 6.0) ? 1 : 0;
   }
-  EXPECT_LT(possible, 600);  // 248 reach it
+  EXPECT_LT(possible, 600);  // the noise of 248 tokens reaches 6
 }
 
 TEST(Rng, PurposesHaveNoiseOfTheirOwn) {

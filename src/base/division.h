@@ -1,11 +1,11 @@
-// Quotients with a zero denominator, and integer quotients rounded up.
+// Ratios that tolerate a zero denominator, and integer quotients rounded up.
 #pragma once
 
 #include <concepts>
 
 namespace foretoken {
 
-// 0 if the denominator is not positive.
+// numerator / denominator; 0 if the denominator is not positive.
 inline double Ratio(double numerator, double denominator) {
   return denominator > 0 ? numerator / denominator : 0;
 }

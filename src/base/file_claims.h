@@ -1,5 +1,5 @@
-// Registry of the files that a process reads and writes, by device and inode, so that no output
-// replaces an input under whatever name, link or mount.
+// Registry of the files that a process reads and writes, by device and inode, so that an output
+// never replaces an input, not even under another name, through a link or on another mount.
 #pragma once
 
 #include <sys/stat.h>

@@ -160,7 +160,7 @@ TEST_F(FilesTest, UnwritablePathsAreRefusedBeforeTheWork) {
 }
 
 TEST_F(FilesTest, ADeviceThatIsFullIsAnError) {
-  // Reported when it is opened, before the work.
+  // The error comes from Open, before the work begins.
   EXPECT_EQ(OutputFile::Open("/dev/full").error().message,
             "/dev/full: cannot write: No space left on device");
   EXPECT_THAT(Complaint(WriteFileAtomically("/dev/full", "x")), HasSubstr("No space left"));

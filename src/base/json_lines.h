@@ -1,4 +1,4 @@
-// Files with one JSON value a line.
+// Reads files with one JSON value per line.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace foretoken {
 
-// Calls `visit` (Result<Json>, where) for every non-blank line of `text` until it returns false.
-// `where` is file and line, as in "chats.jsonl:12", and begins the error of a line that is not
-// JSON.
+// Calls visit(json, where) for every non-blank line of `text` until it returns false. `json` is a
+// Result<Json>, an error if the line is not JSON. `where` is file and line, as in "chats.jsonl:12",
+// and begins the error.
 template <typename Visit>
 void VisitJsonLines(std::string_view text, const std::string& path, Visit visit) {
   for (int64_t number = 1; !text.empty(); ++number) {
@@ -27,7 +27,7 @@ void VisitJsonLines(std::string_view text, const std::string& path, Visit visit)
 }
 
 // Calls `read`, a function (Json, where) -> Result<T>, for every non-blank line and returns the
-// values. Errors: that of the first line that is not JSON or that `read` refuses.
+// values. Errors: those of the first line that is not JSON or that `read` rejects.
 template <typename T, typename Read>
 Result<std::vector<T>> ReadJsonLines(std::string_view text, const std::string& path, Read read) {
   std::vector<T> values;

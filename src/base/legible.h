@@ -10,8 +10,8 @@ namespace foretoken {
 // not UTF-8, become \xNN.
 std::string Legible(std::string_view text);
 
-// A piece of text for a message: control and invalid bytes become \xNN, and at most 80 bytes are
-// shown.
+// A piece of text for a message: its first 80 bytes, followed by "..." if there are more. Control
+// bytes become \xNN, and so do all bytes above 0x7f if `text` is longer or not UTF-8.
 std::string Printable(std::string_view text);
 
 }  // namespace foretoken

@@ -6,7 +6,8 @@
 
 namespace foretoken {
 
-// `number` as printf writes it; at most 31 characters. `format` takes one double.
+// `number` in the printf format `format`, which has one conversion, of a double; cut off after 31
+// characters.
 inline std::string NumberText(const char* format, double number) {
   char text[32];
   std::snprintf(text, sizeof text, format, number);

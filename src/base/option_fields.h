@@ -16,7 +16,7 @@
 namespace foretoken {
 
 struct OptionDescription {
-  std::string name;      // "" for a note on all options, which is then `meaning`
+  std::string name;      // "" for a note on all options, whose text is `meaning`
   std::string values;    // "1 to 1024", "max or sum", "a file"
   std::string fallback;  // the default, as typed or in words; "" if there is none
   std::string meaning;   // one line
@@ -32,8 +32,8 @@ struct OptionNotes {
   std::string_view authors = "";   // OptionDescription::authors
 };
 
-// Reads or describes options. Fields hold their defaults beforehand. Arguments are in this order:
-// name, field, permitted values, meaning.
+// Reads or describes options. Before a call, a field holds its default. Arguments come in this
+// order: name, field, permitted values, meaning.
 class OptionFields {
  public:
   // Reads options. Mistakes are recorded in `reader`, which must outlive this.

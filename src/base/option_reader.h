@@ -19,7 +19,7 @@ class OptionReader {
 
   int Int(std::string_view name, int fallback, int low, int high);
   float Number(std::string_view name, float fallback, float low, float high);
-  // One of `choices`; the first if absent. Returns its index.
+  // The index in `choices` of the option's value; 0 if the option is absent.
   int Choice(std::string_view name, const std::vector<std::string_view>& choices);
   // Text as it is; numbers as they would be typed.
   std::string Text(std::string_view name, std::string_view fallback);

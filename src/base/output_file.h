@@ -12,8 +12,9 @@
 
 namespace foretoken {
 
-// A temporary file beside `path` that replaces it when complete. Links are followed. Temporary
-// files of killed processes for the same path are removed. Checks no claims.
+// A temporary file beside `path` that replaces it when complete. Links are followed. Removes
+// temporary files that killed processes left for the same path. Does not check claims
+// (file_claims.h).
 class Replacement {
  public:
   Replacement() = default;
@@ -28,7 +29,7 @@ class Replacement {
   Status Commit();
 
  private:
-  std::string path_, target_, temporary_;  // as named; with links resolved; empty once renamed
+  std::string path_, target_, temporary_;  // as given; with links resolved; "" once renamed
   FileHandle file_;
 };
 
@@ -84,7 +85,7 @@ class AppendedFile {
 };
 
 // Writes `content` to `path` so that readers, also after a crash, see the old file or the whole new
-// one. For a process's own state: checks no claims.
+// one. Devices and pipes are written to directly. For a process's own state: does not check claims.
 Status WriteFileAtomically(const std::string& path, std::string_view content);
 
 // Flushes standard output. Errors: something written to it since the process began was lost.

@@ -1,5 +1,6 @@
-// Time profile of a team of threads. Every thread is in exactly one part at any moment, so the
-// parts add up to the elapsed time multiplied by the number of threads.
+// Time profile of a team of threads, by named parts of their work. Every thread is in exactly one
+// part at any moment, so the times of all parts add up to the elapsed time multiplied by the number
+// of threads.
 #pragma once
 
 #include <array>

@@ -20,12 +20,12 @@ RunDifference ChangedValue(const std::string& field, const Json& was, const Json
 
 // The files of a data set, in order: [{"name", "bytes", "hash"}]. Folders are not part of a name.
 Json DataRecord(const std::vector<std::string>& paths, const std::vector<std::string>& hashes);
-// DataRecord of the files' present contents. Errors: those of HashFile.
+// DataRecord of the files as they are now. Errors: those of HashFile.
 Result<Json> RecordFiles(const std::vector<std::string>& paths);
-// Differences between two data records, all under the field "data".
+// Differences between two data records, all under the field "data"; none if `was` is not a record.
 std::vector<RunDifference> CompareData(const Json& was, const Json& now);
 
-// At most `most` sentences separated by semicolons, then how many more there are.
+// The first `most` sentences, separated by semicolons, then how many more there are.
 std::string InSentences(std::span<const RunDifference> differences, size_t most = 8);
 // The distinct fields, separated by commas.
 std::string FieldList(std::span<const RunDifference> differences);

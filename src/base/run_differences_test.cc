@@ -38,7 +38,7 @@ TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
       ElementsAre("data: x.txt has another content", "data: z.txt is new", "data: y.txt is gone"));
   EXPECT_THAT(Sentences(CompareData(was, DataRecord({"y.txt", "x.txt"}, {"2", "1"}))),
               ElementsAre("data: the files come in another order"));
-  EXPECT_TRUE(CompareData(Json(), was).empty());  // no record from before
+  EXPECT_TRUE(CompareData(Json(), was).empty());  // the earlier run kept no record
   EXPECT_FALSE(CompareData(Json::array({3, Json::object()}), was).empty());
 }
 

@@ -15,13 +15,13 @@ namespace foretoken {
 namespace {
 
 // Polls before a waiting thread sleeps: about 50 microseconds, longer than the gap between two
-// kernels of a pass. In a team with more threads than cores, spinning would delay the thread that
-// works.
+// kernels of a pass. In a team with more threads than cores, spinning would delay the threads that
+// work.
 constexpr int kSpins = 4000;
 constexpr int kCrowdedSpins = 20;
-// Seconds within which a woken thread runs if a core is free or is held by a thread that must
-// yield. A thread of lower priority keeps its core until its time slice ends, after up to 3
-// milliseconds.
+// Seconds within which a woken thread runs if a core is free, or if the scheduler takes a core from
+// another process for it: even a process of lower priority keeps its core until its time slice
+// ends, after up to 3 milliseconds.
 constexpr double kWakesWithin = 3e-3;
 
 inline void Pause() {

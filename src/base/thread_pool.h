@@ -23,8 +23,8 @@ namespace foretoken {
 class IdleWork {
  public:
   virtual ~IdleWork() = default;
-  // Called repeatedly by waiting threads, several at a time, until there is work. A call may take a
-  // fraction of a microsecond at most.
+  // Called repeatedly by waiting threads, several at a time, until there is work. A call must take
+  // less than a microsecond.
   virtual void Step(int thread) = 0;
 };
 
@@ -42,8 +42,8 @@ class ThreadPool {
   // Threads over which the next shared job should be split: fewer than threads() while other
   // processes need the cores. Changes only in RunShared and ParallelFor.
   int active() const { return active_.count(); }
-  // Records waiting times in `profile`, until called with null. What a worker does in a job counts
-  // for the caller's current part.
+  // Records waiting times in `profile` until called with null. Time that a worker spends in a job
+  // counts for the part that the caller is in.
   void Watch(Profile* profile) { profile_ = profile; }
 
   // Calls job(thread) once on every thread, thread in [0, threads()), and waits for all.
@@ -135,9 +135,9 @@ class ThreadPool {
   bool trying_ = false;   // the first inactive worker was woken at tried_
   double tried_ = 0;
   WorkShares shares_;  // of ParallelFor
-  // A job's number and its member count. The job's description shares its cache line, which a
-  // thread that sees a new ticket already has: fetching a line that another core wrote takes 0.1 us
-  // or more.
+  // The last job's number (upper 32 bits) and member count (lower 32 bits). The job's description
+  // is in the same cache line, so that a thread that has read a new ticket need not fetch a second
+  // line from the core that wrote it, which takes 0.1 us or more.
   alignas(64) std::atomic<uint64_t> ticket_{0};
   Call call_ = nullptr;
   const void* context_ = nullptr;

@@ -23,7 +23,8 @@ Lead LeadOf(uint8_t byte) {
   return {0, 0, 0};
 }
 
-// How many of the first `lead.length` bytes are valid, up to the first that is not.
+// Number of bytes before the first invalid one, at most `lead.length`. REQUIRES: `lead` is that of
+// the first byte, and its length is not 0.
 size_t MatchingBytes(std::string_view text, Lead lead) {
   size_t n = 1;
   for (; n < lead.length && n < text.size(); ++n) {

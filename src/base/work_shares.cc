@@ -7,8 +7,8 @@
 namespace foretoken {
 namespace {
 
-// Number of pieces of a large share where `usual` is smaller than such a piece. Pieces are small
-// enough that other threads can help in time.
+// A piece may hold this fraction, 1 / kPieces, of a share even where `usual` is smaller. Such
+// pieces are still small enough that other threads can take over the rest in time.
 constexpr int64_t kPieces = 16;
 
 }  // namespace

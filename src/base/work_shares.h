@@ -1,6 +1,6 @@
 // Dynamic partition of a job's items, such as the panels of a product, among threads. Each thread
 // starts with a contiguous range of items, its share, and takes it in order, piece by piece, so
-// that it reads memory in order and finds in its cache what it used last time. A thread without
+// that it reads memory in order and finds its data of the last job in its cache. A thread without
 // items takes half of the largest remaining share, since threads may differ in speed or not run at
 // all.
 #pragma once
@@ -21,12 +21,12 @@ class WorkShares {
 
   explicit WorkShares(int most_threads);
 
-  // Starts a new partition for threads [0, threads). Shares begin at multiples of `together`.
-  // Pieces are multiples of `least`, which must be a multiple of `together`, except the last of a
-  // share. A piece is half of what is left of its share, so that the last pieces are small and
-  // threads finish at the same time. Its size is limited to `usual` items or a sixteenth of a
-  // share, whichever is larger, rounded down to a multiple of `least`. REQUIRES: no thread takes
-  // pieces meanwhile; count < 2^31; threads <= most_threads.
+  // Starts a new partition of [0, count) among threads [0, threads). Shares begin at multiples of
+  // `together`. The size of a piece is a multiple of `least`, itself a multiple of `together`; only
+  // the last piece of a share may be smaller. A piece is half of what is left of its share, so that
+  // the last pieces are small and threads finish at the same time. Its size is limited to `usual`
+  // items or a sixteenth of a share, whichever is larger, rounded down to a multiple of `least`.
+  // REQUIRES: no thread takes pieces meanwhile; count < 2^31; threads <= most_threads.
   void Split(int threads, int64_t count, int64_t together, int64_t least, int64_t usual = 0);
   // Where the thread's initial share begins, at most `count`. The share may be empty.
   int64_t First(int thread) const;

@@ -54,10 +54,10 @@ TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
 TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
   WorkShares shares(2);
   shares.Split(2, 88, kTogether, 20);
-  Pieces slow = {shares.Take(1)};  // from 44 to 88
+  Pieces slow = {shares.Take(1)};  // of the share 44 to 88
   EXPECT_EQ(slow[0].begin, 44);
   EXPECT_EQ(slow[0].end, 64);
-  const Pieces fast = TakeAll(shares, 0);  // 0 to 44, then halves of 64 to 88
+  const Pieces fast = TakeAll(shares, 0);  // the share 0 to 44, then halves of 64 to 88
   EXPECT_EQ(fast[0].end, 20);
   EXPECT_EQ(fast[2].end, 44);
   EXPECT_EQ(fast[3].begin, 76);

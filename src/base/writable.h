@@ -1,4 +1,5 @@
-// Checks whether a file can be written, made before long work whose result would be lost otherwise.
+// Checks whether a file can be written, for use before long work whose result would otherwise be
+// lost.
 #pragma once
 
 #include <string>
@@ -11,8 +12,8 @@ namespace foretoken {
 // Links in /dev count as devices: /dev/stdout may lead to a file that others write to.
 bool IsDevice(const std::string& path);
 
-// Refuses to replace a regular file unless `force`; "-" is no file. Errors: "PATH: exists already;
-// --force replaces it".
+// Refuses to replace a regular file unless `force`. "-" is standard output and always passes.
+// Errors: "PATH: exists already; --force replaces it".
 Status CheckReplaces(const std::string& path, bool force);
 
 // Checks that a file can be written at `path`. Errors: the folder does not exist or cannot be
