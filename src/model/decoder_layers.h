@@ -15,12 +15,14 @@ namespace foretoken {
 
 // The weights of one layer. An empty buffer stands for a part that this model lacks.
 struct LayerWeights {
-  Buffer attention_norm, ffn_norm;  // [1, hidden]; without the former, attention reads the residual
-                                    // stream itself (EAGLE)
-  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, width of the input]
+  Buffer attention_norm, ffn_norm;     // [1, hidden]; without attention_norm, attention reads the
+                                       // residual stream itself (EAGLE)
+  std::unique_ptr<Weight> q, k, v, o;  // q [heads * head_dim, input width],
+                                       // k and v [kv_heads * head_dim, input width],
+                                       // o [hidden, heads * head_dim]
   Buffer q_bias, k_bias, v_bias;
   Buffer q_norm, k_norm;                   // [1, head_dim]
-  std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden]
+  std::unique_ptr<Weight> gate, up, down;  // gate, up [ffn, hidden], down [hidden, ffn]
 };
 
 // Bytes of the matrices that a pass of one row reads.
@@ -38,7 +40,7 @@ class DecoderLayers {
   const RopeTable& rope() const { return rope_; }
   // The pool that all caches of `type` take their pages from.
   PagePool& pages(DType type) const { return *PoolOf(type); }
-  // An empty cache; `usual`: see KvCache.
+  // A new empty cache. `usual`: see KvCache.
   std::unique_ptr<KvCache> NewCache(int usual, DType type) const;
 
   // Begins a pass: appends the rows to their caches as provisional rows, sequence after sequence.
@@ -58,14 +60,14 @@ class DecoderLayers {
   void FeedForward(int layer, int rows);
   // Project, Attend and FeedForward for every row.
   void Run(int layer);
-  // Project and Run that compute queries, keys and values from `x` [rows, width of their matrices]
+  // Variants that compute queries, keys and values from `x` [rows, input width of q, k and v]
   // instead of the residual stream (EAGLE-3).
   void Project(int layer, Tensor queries, const LinearIn& x);
   void Run(int layer, const LinearIn& x);
   // Runs the last layer of a pass that needs the outputs of each sequence's last row only: computes
   // keys and values of all rows, and everything else for those last rows. Returns their residual
-  // stream [sequences, hidden]. Ends the pass; x.x keeps only the last rows. REQUIRES: every
-  // sequence has a row.
+  // stream [sequences, hidden]. Ends the pass. Overwrites the first rows of x.x with the last rows
+  // of the sequences. REQUIRES: every sequence has a row.
   Tensor RunForLast(int layer);
   Tensor RunForLast(int layer, const LinearIn& x);
 

@@ -59,8 +59,8 @@ Status KvCache::Grow(int rows) {
   return {};
 }
 
-// Makes the page in which the committed rows end the cache's own: the next rows are written to it
-// and to the pages after it. Of these, a truncated cache may share only the first one.
+// If the page in which the committed rows end is shared, replaces it by a copy, because the next
+// rows are written to it. The pages after it are never shared: Truncate gives them back.
 Status KvCache::OwnTail() {
   const auto tail = static_cast<size_t>(length_ / kPageRows);
   if (tail >= pages_.size() || !pages_[tail].is_shared()) return {};
@@ -79,7 +79,7 @@ void KvCache::Hold(Page page) {
 
 // Gives back pages from `pages` on.
 void KvCache::Resize(size_t pages) {
-  while (pages_.size() > pages) pages_.pop_back();  // in reverse: taken again in order
+  while (pages_.size() > pages) pages_.pop_back();  // last page first: Take reuses them in order
   table_.resize(pages);
 }
 

@@ -4,8 +4,8 @@
 // tree that is still being scored. Commit keeps one path of that tree and drops the rest. Keys are
 // stored rotated, so a kept row never changes.
 //
-// Rows lie in pages of a pool, as many as are in use. Several caches may share the pages of a
-// common prefix; a cache copies a shared page before it writes to it.
+// Rows lie in pages of a pool. A cache takes them as its rows need them. Several caches may share
+// the pages of a common prefix; a cache copies a shared page before it writes to it.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ namespace foretoken {
 
 class KvCache {
  public:
-  // `usual`: a number of rows that is rarely exceeded.
+  // `usual`: a number of rows that is rarely exceeded; the list of pages is allocated for it.
   explicit KvCache(std::shared_ptr<PagePool> pool, int usual = 0);
 
   int length() const { return length_; }
@@ -27,7 +27,8 @@ class KvCache {
   // Rows that the pages have room for.
   int capacity() const { return static_cast<int>(pages_.size()) * kPageRows; }
   DType type() const { return pool_->shape().type; }
-  // Bytes of all pages that this cache holds, and of the pages that no other cache holds.
+  // Bytes of all pages that this cache holds, and, for own_bytes, of those that no other cache
+  // holds.
   size_t bytes() const { return pages_.size() * pool_->page_bytes(); }
   size_t own_bytes() const;
   // This cache's share of the memory of its pages: each page is divided equally among its holders,
@@ -40,10 +41,11 @@ class KvCache {
   PagedRows Keys(int layer) const { return pool_->Keys(table_, layer); }
   PagedRows Values(int layer) const { return pool_->Values(table_, layer); }
 
-  // Makes room for `rows` rows in all; rows that are not committed get pages that are not shared.
-  // This may take pages and so invalidate views of keys and values. A drafter keeps such views from
-  // Observe to Propose, so no cache is reserved between the two. Errors: out of memory, with the
-  // requested size, or the pool's limit is reached; the cache then holds what it held before.
+  // Makes room for `rows` rows in all, and makes sure that rows after the committed ones lie in
+  // pages that are not shared. This may take pages, which invalidates views of keys and values. A
+  // drafter keeps such views from Observe to Propose, so no cache is reserved between the two.
+  // Errors: out of memory, with the requested size, or the pool's limit is reached; the rows of the
+  // cache are then unchanged.
   Status Reserve(int rows);
 
   // Adds one provisional row per parent and returns the first (0 right after a commit). A parent is

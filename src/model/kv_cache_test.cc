@@ -233,7 +233,7 @@ TEST_P(KvCacheTest, WritersLeaveSharedPagesAlone) {
     ExpectLabels(Numbers(0, 150));
     ExpectLabels(*second, Numbers(0, 128));
   }
-  cache_.Truncate(10);  // the origin, too
+  cache_.Truncate(10);  // the origin writes to a copy as well
   Write(cache_, Numbers(400, 420));
   ExpectLabels(Joined(Numbers(0, 10), Numbers(400, 420)));
   ExpectLabels(*second, Numbers(0, 128));
@@ -259,7 +259,7 @@ TEST_P(KvCacheTest, BeyondTheLimitOfItsPoolIsAnError) {
   EXPECT_EQ(cache_.provisional(), 0);
   const auto another = fork->Fork(100);
   refused(another.ok() ? Status() : Status(another.error()));
-  fork->Truncate(20);  // gives a page back, and takes it again to copy the shared one
+  fork->Truncate(20);  // returns a page, which then holds the copy of the shared one
   Write(*fork, Numbers(20, 30));
   fork->Truncate(0);
   Write(cache_, Numbers(120, 129));

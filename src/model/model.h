@@ -86,8 +86,9 @@ Result<std::unique_ptr<Model>> NewRandomModel(const ModelConfig& config, DType t
 // type, or kv_heads * head_dim is not a multiple of its block.
 Status CheckCacheType(const ModelConfig& config, DType type);
 
-// Geometries by name: "1.1b" (TinyLlama's), "160m" and "34m" for benchmarks, "tiny" for tests.
-// Errors: an unknown name; the message lists the known ones.
+// Geometries by name: "llama2-13b", "llama3-8b", "llama2-7b", "1.1b" (TinyLlama's), "160m" and
+// "34m" for benchmarks, "tiny" for tests. Errors: an unknown name; the message lists the known
+// ones.
 Result<ModelConfig> ShapeByName(std::string_view name);
 
 }  // namespace foretoken

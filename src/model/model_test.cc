@@ -134,7 +134,8 @@ TEST_P(ModelTest, WherePagesLieChangesNothing) {
   EXPECT_EQ(Feed(*model_, *scattered, text, 7), in_order);
 }
 
-// Two sequences that share the pages of a common prefix, in one pass; the origin is truncated, too.
+// A fork and its origin share the pages of a common prefix and continue in one pass; the origin is
+// truncated before it.
 TEST_P(ModelTest, ForksContinueWithTheBitsOfFreshCaches) {
   const std::vector<Token> text = RandomTokens(10, 200, config_.vocab);
   Feed(*model_, *cache_, text, 50);

@@ -7,9 +7,9 @@
 namespace foretoken {
 namespace {
 
-// The number of pages taken from the backend at once: as many as the pool has, but at least
-// kLeastPages, and at most kMostPages or kMostBytes, whichever is more. Allocations of several
-// megabytes lie on huge pages of the system, whose unused parts take no memory.
+// The number of pages taken from the backend at once: as many as the pool already holds, but at
+// least kLeastPages, and at most kMostPages or kMostBytes, whichever is more. Allocations of
+// several megabytes lie on huge pages of the system, whose unused parts take no memory.
 constexpr int64_t kLeastPages = 4, kMostPages = 16, kMostBytes = int64_t{16} << 20;
 
 }  // namespace

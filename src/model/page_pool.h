@@ -51,8 +51,8 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   // Takes a page. Errors: out of memory, the limit is reached.
   Result<Page> Take();
 
-  // Most bytes of pages that the pool may take from the backend, in use or not; 0: no limit. What
-  // it has already taken beyond the limit stays.
+  // The limit on the bytes of pages that the pool takes from the backend, in use or not; 0: no
+  // limit. Pages that it has already taken beyond the limit stay.
   void set_limit(int64_t bytes) { limit_ = bytes; }
   int64_t limit() const { return limit_; }
   // Bytes of the pages that the pool has taken from the backend, and of those in use.
@@ -60,11 +60,13 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   int64_t bytes_in_use() const {
     return (held_ - std::ssize(free_)) * static_cast<int64_t>(page_bytes_);
   }
-  // Bytes of pages that Take can still return within the limit; INT64_MAX without a limit.
+  // Bytes of the pages that Take can still return within the limit; INT64_MAX without a limit.
   int64_t bytes_left() const;
 
-  // The contents of pages as rows of at least layers * 2 groups. Keys and values of a layer are
-  // some of these groups.
+  // Views of `pages` as rows. Rows() has 2 * layers * kv_heads groups: for each layer, the keys of
+  // each head and then the values. If a head is not a whole number of blocks of the type, all heads
+  // of a layer form one group, and Rows() has 2 * layers groups. Keys() and Values() are the groups
+  // of one layer.
   PagedRows Rows(std::span<std::byte* const> pages) const;
   PagedRows Keys(std::span<std::byte* const> pages, int layer) const;
   PagedRows Values(std::span<std::byte* const> pages, int layer) const;
@@ -82,7 +84,7 @@ class PagePool : public std::enable_shared_from_this<PagePool> {
   int64_t limit_ = 0;
   int64_t held_ = 0;              // pages
   std::vector<Buffer> memory_;    // each of several pages
-  std::vector<std::byte*> free_;  // the next one to be taken comes last
+  std::vector<std::byte*> free_;  // a stack: the last one is taken next
 };
 
 }  // namespace foretoken

@@ -30,8 +30,9 @@ float Gaussian(uint64_t key, uint64_t index) {
 
 bool EndsWith(std::string_view name, std::string_view end) { return name.ends_with(end); }
 
-// The standard deviation of a matrix's values. It keeps the size of activations from layer to
-// layer, gives attention preferences, and makes logits spread by about 2.5.
+// The standard deviation of a matrix's values. Chosen so that activations keep their size from
+// layer to layer, attention prefers some rows to others, and logits have a standard deviation of
+// about 2.5.
 float Spread(std::string_view name, int64_t cols) {
   const float unit = 1.0f / std::sqrt(static_cast<float>(cols));
   if (EndsWith(name, "attn_q.weight") || EndsWith(name, "attn_k.weight")) return 1.5f * unit;
@@ -80,8 +81,9 @@ class RandomWeights final : public WeightSource {
   }
 
  private:
-  // Mapped separately from the heap, so that freeing the memory returns it to the system. On the
-  // heap, between the backend's allocations, it was not returned, and a model took twice its size.
+  // Mapped separately from the heap, so that freeing the memory returns it to the system. Freed
+  // blocks of the heap, between the backend's allocations, are not returned, and a model takes
+  // twice its size.
   struct Unmap {
     size_t size = 0;
     void operator()(std::byte* p) const { munmap(p, size); }

@@ -111,7 +111,7 @@ void Transformer::TapResidual(const Pass& pass, int index) {
 }
 
 // Runs every layer over the residual stream and returns the number of rows left in it: all of them,
-// or the rows whose logits are wanted where nothing reads the others after the last attention.
+// or, if nothing reads the others after the last attention, the rows whose logits are wanted.
 int Transformer::RunLayers(const Pass& pass) {
   int rows = pass.rows;
   for (int layer = 0; layer < config_.layers; ++layer) {
@@ -158,7 +158,7 @@ Tensor Transformer::Logits(const Pass& pass, int rows) {
   return logits;
 }
 
-// The first of a sequence's rows of logits, and their number.
+// The first row of a sequence in the logits, and the number of its rows there.
 std::pair<int, int> Transformer::LogitsOf(const Pass& pass, int sequence) {
   const std::vector<int>& rows = pass.batch.logit_rows;
   const auto before = [&](int row) {
