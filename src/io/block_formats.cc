@@ -55,7 +55,8 @@ void DecodeAffine(float scale, float minimum, const Codes& codes, float* out) {
 
 float InverseOrZero(float scale) { return scale == 0.0f ? 0.0f : 1.0f / scale; }
 
-// The value of largest magnitude gets code 0, so that its sign's side has the extra step.
+// The value of largest magnitude gets code 0: codes minus `bias` reach from -bias to bias - 1, one
+// step further on that side.
 float EncodeSymmetric(const float* values, int bias, Codes& codes) {
   float peak = 0.0f;
   for (int i = 0; i < kBlock; ++i) {

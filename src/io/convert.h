@@ -17,9 +17,9 @@ namespace foretoken {
 
 // Maps a row of q or k from the interleaved to the half-split RoPE layout. GGUF files of the llama
 // architecture rotate neighbours (2i, 2i + 1) of a head; Hugging Face rotates (i, i + rope_dim /
-// 2). Rows from rope_dim on are not rotated. Returns the half-split row that belongs at interleaved
-// row `row`; for weights (rows) and biases (values). REQUIRES: rope_dim is even and at most
-// head_dim.
+// 2). Rows from rope_dim on are not rotated. Returns the row of the half-split layout that belongs
+// at row `row` of the interleaved layout. The values of biases are rows, too. REQUIRES: rope_dim is
+// even and at most head_dim.
 constexpr int64_t HalfSplitRow(int64_t row, int64_t head_dim, int64_t rope_dim) {
   const int64_t in_head = row % head_dim;
   if (in_head >= rope_dim) return row;

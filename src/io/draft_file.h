@@ -1,5 +1,5 @@
 // Trained drafts on disk: GGUF files of architecture "foretoken-draft" (docs/formats.md, "Draft
-// checkpoints"). The meaning of the tensors is known to each method's drafter.
+// checkpoints"). The drafter of each method defines what its tensors mean.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +42,8 @@ struct DraftInfo {
   // above 0. `vocab` is the number of tokens that its logits cover. q and k rows are never
   // interleaved. heads = 0: not published; heads and positions are those of the target.
   ModelConfig blocks;
-  // Hidden states it reads, by Hugging Face index, ascending. Negative if the target's number of
-  // layers was not published: -1 is the last.
+  // Hidden states that the draft reads, by Hugging Face index (TapSpec::hidden), ascending.
+  // Negative if the target's number of layers was not published: -1 is the last.
   std::vector<int> taps;
   std::vector<int> kv_layers;       // target layers (0-based) whose cached keys and values it reads
   std::vector<std::string> shared;  // of kSharedEmbedding, kSharedHead, kSharedNorm
@@ -53,9 +53,9 @@ struct DraftInfo {
   int ngram = 0;                    // Chimera: tokens of an n-gram
   std::string recipe;               // how it was trained, as JSON; may be empty
   TokenRanking ranking;             // of the target's tokens; may be empty
-  // acceptance[d]: share of its guesses at depth d + 1 that were the target's tokens, of drafts
-  // that got that deep. From held-out text at training time, or from the target's own answers. May
-  // be empty.
+  // acceptance[d]: fraction of the draft's guesses at depth d + 1 that were the target's tokens, of
+  // cycles whose first d guesses were. Measured on held-out text at training time, or on the
+  // target's own answers. May be empty.
   std::vector<float> acceptance;
 
   bool Shares(std::string_view part) const;
@@ -76,8 +76,8 @@ class DraftFile : public ModelFile {
   virtual const DraftInfo& info() const = 0;
 };
 
-// The target that a draft's metadata name; nothing if the file is no draft, or if a part of the
-// target is missing or out of range. Checks nothing else of the file.
+// The target that a draft's metadata name; nullopt if the file is not a draft, or if a property of
+// the target is missing or out of range. Checks nothing else of the file.
 std::optional<TargetFingerprint> NamedTarget(const GgufFile& metadata);
 
 // Checks whether a draft made for `info.target` may serve `target`. With `any_name`, a model with
@@ -109,8 +109,9 @@ struct DraftNotes {
   std::vector<float> acceptance;
 };
 // Copies the draft file `from` (GGUF) with its tensors, and replaces its notes by those in `notes`
-// that are not empty. `to` is replaced atomically. Errors: those of Open; notes that CheckRanking,
-// for the draft's target, or CheckAcceptance refuses; the system's.
+// that are not empty. `to` is replaced atomically. Errors: those of Open; a ranking that
+// CheckRanking rejects for the draft's target; an acceptance that CheckAcceptance rejects; the
+// system's.
 Status AnnotateDraft(const std::string& from, const DraftNotes& notes, const std::string& to);
 
 }  // namespace foretoken

@@ -104,7 +104,7 @@ TEST_F(DraftFileTest, KeepsRankingAndAcceptance) {
   EXPECT_EQ((*file)->info().ranking, written.ranking);
   EXPECT_EQ((*file)->info().acceptance, written.acceptance);
 
-  // A copy with notes of another draft: given notes replace the draft's own, all else stays.
+  // In an annotated copy, the given notes replace those of the draft, and everything else stays.
   const std::string copy = folder_ / "copy.gguf";
   const TokenRanking ranking{.tokens = {1, 2}, .coverage = {0.25f}, .step = 256};
   ASSERT_TRUE(AnnotateDraft(path_, {.ranking = ranking}, copy).ok());

@@ -139,8 +139,8 @@ Status AnnotateDraft(const std::string& from, const DraftNotes& notes, const std
   FT_RETURN_IF_ERROR(CheckAcceptance(notes.acceptance, from + ": the acceptance of this draft"));
   GgufWriter writer;
   for (const auto& [key, value] : file.metadata()) {
-    if (key != "general.alignment")
-      writer.SetEncoded(key, file.FindEncoded(key));  // not set by the writer
+    // The writer has an alignment of its own.
+    if (key != "general.alignment") writer.SetEncoded(key, file.FindEncoded(key));
   }
   WriteName(notes.name, writer);
   WriteRanking(notes.ranking, vocab, writer);

@@ -48,8 +48,8 @@ std::string Numbered(std::string_view pattern, const ModuleIndex& index) {
   return name;
 }
 
-// Removes the number that stands for a placeholder from the front of `name`. Returns whether it
-// fits.
+// Removes the number in place of `placeholder` from the front of `name`, and stores it in `index`.
+// Returns false if there is no number that fits.
 bool TakeNumber(const Placeholder& placeholder, std::string_view& name, ModuleIndex& index) {
   int number = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -60,7 +60,7 @@ bool TakeNumber(const Placeholder& placeholder, std::string_view& name, ModuleIn
   return true;
 }
 
-// The numbers with which `pattern` gives `name`; nothing if there are none.
+// The numbers that turn `pattern` into `name`; nullopt if `name` does not match.
 std::optional<ModuleIndex> Match(std::string_view pattern, std::string_view name) {
   ModuleIndex index;
   while (!pattern.empty()) {

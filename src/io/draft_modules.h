@@ -48,7 +48,7 @@ std::string PublishedName(std::span<const DraftModule> modules, std::string_view
 // `prefix`: "midlayer.mlp.up_proj.weight" -> "blk.0.ffn_up.weight".
 std::string OwnLayerName(std::string_view prefix, int layer, std::string_view published);
 
-// Prefix that some authors put before names, as for the parts of a model.
+// Prefix that some authors put before a draft's names, as in the names of a whole model.
 inline constexpr std::string_view kModelPrefix = "model.";
 
 // Modules that drafts and models have in common. Their published names differ.

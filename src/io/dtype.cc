@@ -18,8 +18,8 @@ static_assert(std::endian::native == std::endian::little, "model files are read 
 struct Format {
   DType type;
   std::string_view name;
-  int elements;  // for each block
-  size_t bytes;  // for each block
+  int elements;  // per block
+  size_t bytes;  // per block
 };
 
 constexpr std::array kFormats = {
@@ -31,7 +31,7 @@ constexpr std::array kFormats = {
     Format{DType::kQ5_K, "Q5_K", 256, 176}, Format{DType::kQ6_K, "Q6_K", 256, 210},
 };
 
-// [GGUF's type number]; withdrawn types keep their numbers.
+// Indexed by GGUF's type number; withdrawn types keep their numbers.
 constexpr std::array<std::string_view, 40> kGgmlTypes = {
     "F32",   "F16",        "Q4_0",       "Q4_1",       "Q4_2",     "Q4_3",     "Q5_0",
     "Q5_1",  "Q8_0",       "Q8_1",       "Q2_K",       "Q3_K",     "Q4_K",     "Q5_K",

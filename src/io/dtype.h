@@ -21,8 +21,8 @@ bool IsKnownDType(uint32_t value);
 // unknown numbers.
 std::string_view GgmlTypeName(uint32_t value);
 
-int BlockElements(DType type);  // elements a block: 1, 32 or 256
-size_t BlockBytes(DType type);  // bytes a block
+int BlockElements(DType type);  // elements per block: 1, 32 or 256
+size_t BlockBytes(DType type);  // bytes per block
 // Bytes of `elements` values; REQUIRES: elements % BlockElements(type) == 0.
 size_t RowBytes(DType type, int64_t elements);
 

@@ -1,3 +1,4 @@
+// A check of tensors for NaN and infinities.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 
 namespace foretoken {
 
-// Whether a tensor has no NaN or infinity. Of quantised types only scales and minima in half
-// precision are checked, since codes and sub-block scales are integers. Integer types are finite.
-// `bytes`: whole blocks of `type`.
+// Whether all values of a tensor are finite. Of quantised types, only scales and minima in half
+// precision are checked, because codes and sub-block scales are integers. Always true for integer
+// types. `bytes`: whole blocks of `type`.
 bool AllFinite(DType type, std::span<const std::byte> bytes);
 
 }  // namespace foretoken

@@ -39,8 +39,8 @@ void ReadSizes(GgufKeys& reader, ModelConfig& config) {
   }
 }
 
-// The attention factor that yarn derives. GGUF's attn_factor multiplies it; ModelConfig's replaces
-// it.
+// The attention factor that YaRN derives from the scaling factor. GGUF's attn_factor multiplies it;
+// ModelConfig::yarn_attention_factor replaces it.
 float DerivedYarnFactor(float factor) { return 0.1f * std::log(factor) + 1.0f; }
 
 void ReadYarn(GgufKeys& reader, ModelConfig& config) {

@@ -181,7 +181,7 @@ TEST(GgufParse, ShapesThatLie) {
   recipe.first_rows = 3;  // reaches into the second tensor
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("overlaps"));
   recipe = {};
-  recipe.first_type = 12;  // Q4_K: rows of 32 are no whole blocks
+  recipe.first_type = 12;  // Q4_K: a row of 32 values is not a whole block
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("a multiple of 256"));
 }
 

@@ -9,7 +9,8 @@ namespace foretoken {
 namespace {
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
-// Our own keys for what GGUF has no key for; written only if the value differs from the default.
+// Our own keys for settings that GGUF has no key for; written only if the value differs from the
+// default.
 constexpr std::string_view kExtraEnds = "foretoken.tokenizer.eog_token_ids";
 constexpr std::string_view kPattern = "foretoken.tokenizer.pre_pattern";
 constexpr std::string_view kPieceMerges = "foretoken.tokenizer.merges";

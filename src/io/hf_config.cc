@@ -63,7 +63,7 @@ void ReadGeometry(JsonFields& fields, ModelConfig& config) {
   }
 }
 
-// 0 for full attention, 1 for sliding windows, -1 if layers differ.
+// The attention of all layers: 0 if it is full, 1 if it has a sliding window, -1 if layers differ.
 int UniformLayerType(JsonFields& fields, const Json& types) {
   if (!types.is_array() || types.empty()) return fields.Wrong("layer_types", types, "a list"), 0;
   const bool all_equal =

@@ -30,8 +30,8 @@ struct HfGeneration {
 // Fields of an unexpected type are errors, unknown ones are ignored.
 Result<HfGeneration> ParseHfGeneration(std::string_view text, const std::string& origin);
 
-// Divisors of RoPE frequencies in Llama 3.1 models. REQUIRES: rope_dim, rope_base, rope_factor,
-// rope_low_freq < rope_high_freq and rope_original_context are set.
+// Divisors of RoPE frequencies in Llama 3.1 models, [rope_dim / 2]. REQUIRES: rope_dim, rope_base,
+// rope_factor, rope_low_freq < rope_high_freq and rope_original_context are set.
 std::vector<float> Llama3FreqFactors(const ModelConfig& config);
 
 }  // namespace foretoken

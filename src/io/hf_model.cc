@@ -18,13 +18,13 @@
 namespace foretoken {
 namespace {
 
-// A file beside the index: no folders, no way out of the directory.
+// Whether `name` is a file name without folders, so that an index can only name files beside it.
 bool IsPlainFileName(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
          name.find('\0') == std::string::npos;
 }
 
-// Which tensors each shard holds, by the index.
+// The tensors of each shard, according to the index.
 using Shards = std::map<std::string, std::vector<std::string>>;
 
 Result<Shards> ReadShardIndex(const std::string& path) {
@@ -111,11 +111,12 @@ class HuggingFaceModel final : public ModelFile {
     return HuggingFaceTensorName(name);
   }
   void Release(const TensorSource& tensor) const override {
-    files_.front().Release(tensor.bytes);  // goes by address: any mapping will do
+    files_.front().Release(tensor.bytes);  // goes by address, so any file's Release will do
   }
 
  private:
-  // Adds the ends of generation to `config`.
+  // Reads generation_config.json: the defaults of sampling, and ends of generation, which are added
+  // to `config`.
   Status ReadGeneration(HfConfig& config) {
     const std::string path = path_ + "/generation_config.json";
     if (!FileExists(path)) return {};
@@ -132,7 +133,7 @@ class HuggingFaceModel final : public ModelFile {
       for (const SafetensorsEntry& entry : file.entries()) {
         if (IsRedundantTensor(entry.name)) continue;
         std::string name = GgufTensorName(entry.name);
-        // A tied model computes with the embedding whatever else is stored.
+        // A tied model uses the embedding as its LM head even if the file holds another one.
         if (name == "output.weight" && config_.tied_embeddings) continue;
         if (name.empty()) {
           return Error{file.path() + ": tensor '" + Printable(entry.name) + "' has no place in a " +

@@ -54,7 +54,8 @@ void AddIds(const std::string& directory, const HfConfig& config, TokenizerData&
   }
 }
 
-// Embeddings are often rounded up to a multiple of something; every row needs a token.
+// Embeddings often have more rows than there are tokens, to make their number round; every row
+// needs a token.
 void Pad(size_t vocab, TokenizerData& data) {
   while (data.tokens.size() < vocab) {
     data.tokens.push_back("[PAD" + std::to_string(data.tokens.size()) + "]");

@@ -82,7 +82,8 @@ struct WeightedValues {
   std::array<float, 32> weights;
 };
 
-// Large values matter more to a dot product, small ones are not ignored.
+// Weights for squared errors: large values matter more to a dot product, but small ones are not
+// ignored.
 WeightedValues Weigh(const float* values) {
   WeightedValues weighted{values, {}};
   float squares = 0.0f;
@@ -152,7 +153,8 @@ Fit SearchAffine(const float* values, int top) {
 
 float Inverse(float value) { return value > 0.0f ? 1.0f / value : 0.0f; }
 
-// Encodes the head of a Q4_K or Q5_K block and gives the codes that fit the head as stored.
+// Writes scales and minima at the front of a Q4_K or Q5_K block. Returns the codes that fit them
+// best as they are stored, that is, rounded.
 SuperBlockCodes EncodeAffine(std::byte* block, const float* values, int top) {
   std::array<Fit, 8> fits;
   float scale_peak = 0.0f, minimum_peak = 0.0f;
@@ -179,8 +181,8 @@ SuperBlockCodes EncodeAffine(std::byte* block, const float* values, int top) {
   return codes;
 }
 
-// Scale of 16 values as scale * (code in [-32, 31]); may be negative. Weights are squares, so that
-// the largest values come out best.
+// The scale that fits 16 values best as scale * code, with codes in [-32, 31]; may be negative.
+// Errors are weighted by the squares of the values, so that the largest values fit best.
 float SearchSymmetric(const float* values) {
   float peak = 0.0f;
   for (int i = 0; i < 16; ++i) {
@@ -207,8 +209,10 @@ float SearchSymmetric(const float* values) {
   return best_scale;
 }
 
-// Q6_K codes: halves of 128 values; value 32k + i of a half has its low four bits in byte
-// 32 (k % 2) + i of 64, in the low nibble for k < 2, and its high two bits at 2k of byte i of 32.
+// Calls visit(value, byte of the low bits, their shift, byte of the high bits, their shift) for
+// every code of a Q6_K block, which consists of two halves of 128 values. Value 32k + i of a half
+// has its low four bits in byte 32 (k % 2) + i of the half's 64 bytes of low bits, in the low
+// nibble if k < 2. Its high two bits begin at bit 2k of byte i of the half's 32 bytes of high bits.
 template <typename Visit>
 void EachQ6Code(Visit visit) {
   for (int i = 0; i < kSuper; ++i) {

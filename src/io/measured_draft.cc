@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// Fewer judged guesses at a depth are not taken as a rate.
+// The rate of a depth counts only if at least this many guesses were judged there.
 constexpr int kFewestJudged = 20;
 
 }  // namespace

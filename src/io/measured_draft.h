@@ -9,15 +9,15 @@
 namespace foretoken {
 
 struct MeasuredDraft {
-  double tau = 0.0;  // tokens a cycle in greedy chains (tau_micro)
+  double tau = 0.0;  // tokens per cycle in greedy chains (tau_micro)
   int64_t questions = 0;
-  // acceptance[d]: share of guesses at depth d + 1 that were accepted, of cycles that got that
-  // deep; ends where too few guesses were judged.
+  // acceptance[d]: fraction of guesses at depth d + 1 that were accepted, of cycles whose first d
+  // guesses were; ends before the first depth with too few guesses.
   std::vector<float> acceptance;
 };
 
-// Reads the result of greedy chains by `method` from the file at `path`. Errors: no such result, or
-// several; too few guesses.
+// Reads the result of greedy chains by `method` from the file at `path`. Errors: there is no such
+// result, or more than one; too few guesses at depth 1.
 Result<MeasuredDraft> ReadMeasuredDraft(const std::string& path, const std::string& method);
 
 }  // namespace foretoken

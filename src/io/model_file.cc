@@ -15,7 +15,7 @@
 namespace foretoken {
 namespace {
 
-// The number under `key`; nothing if the key is missing.
+// The number under `key`; nullopt if the key is missing.
 Result<std::optional<float>> OptionalNumber(const GgufFile& file, std::string_view key) {
   if (file.FindValue(key) == nullptr) return std::optional<float>();
   FT_ASSIGN_OR_RETURN(const double number, file.Number(key));

@@ -2,7 +2,7 @@
 //
 // Names and layouts are GGUF's ("blk.0.attn_q.weight"; shapes are [rows, cols] = [out, in]), also
 // for Hugging Face directories. One difference remains visible, `rope_interleaved`:
-// llama-architecture GGUF files store q and k rows permuted for interleaved RoPE. RoPE.
+// llama-architecture GGUF files store q and k rows permuted for interleaved RoPE.
 #pragma once
 
 #include <cstddef>
@@ -65,7 +65,7 @@ class ModelFile {
   // if an old or faulty tokenizer is interpreted otherwise than it states. Errors name the file and
   // the key: unreadable files, an incomplete model (CheckTensors).
   static Result<std::unique_ptr<ModelFile>> Open(const std::string& path);
-  // Opens also GGUF files that Open refuses, for commands that display files: config() and
+  // Also opens GGUF files that Open rejects, for commands that display files: config() and
   // tokenizer() hold what can be read.
   static Result<std::unique_ptr<ModelFile>> OpenPartly(const std::string& path);
   virtual ~ModelFile() = default;

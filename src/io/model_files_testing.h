@@ -94,7 +94,8 @@ inline std::string SafetensorsBytes(std::string_view header, std::string_view da
          std::string(data);
 }
 
-// F32 tensors; the values of tensors[k] are those of TinyValue(first + k, ...).
+// A safetensors file of F32 tensors. The values of tensors[k] are those of TinyValue(first + k,
+// ...).
 inline std::string TinySafetensors(const std::vector<NamedShape>& tensors, size_t first = 0) {
   Json header = Json::object();
   std::string data;

@@ -45,7 +45,7 @@ std::vector<NeededTensor> LayerTensors(const ModelConfig& c, int layer) {
   return needed;
 }
 
-// Number of a layer's tensor: "blk.7.ffn_down.weight" -> 7; -1 for other tensors.
+// The layer that a tensor belongs to: "blk.7.ffn_down.weight" -> 7; -1 for other tensors.
 int64_t BlockOf(std::string_view name) {
   constexpr std::string_view kPrefix = "blk.";
   int64_t block = -1;

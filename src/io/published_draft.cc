@@ -74,7 +74,7 @@ class PublishedDraft final : public DraftFile {
   }
   const DraftInfo& info() const override { return info_; }
   // A published name that the layout maps to `name`: Hugging Face's name with or without "model.",
-  // or the name that drafts give their only layer.
+  // or the name that it has in drafts whose only layer is called "midlayer".
   std::string NameInFile(std::string_view name) const override {
     const std::string full = HuggingFaceTensorName(name);
     const size_t prefix = full.find('.') + 1, layer = full.find("layers.0.");
@@ -152,7 +152,7 @@ class PublishedDraft final : public DraftFile {
   bool has_prefix_ = false;                            // names begin with "model."
   std::string (*rename_)(std::string_view) = nullptr;  // PublishedLayout::rename
   std::deque<std::vector<int32_t>> integers_;          // converted I64 tensors
-  std::optional<SafetensorsFile> safetensors_;         // used unless torch_ is
+  std::optional<SafetensorsFile> safetensors_;         // used if torch_ is empty
   std::vector<TorchFile> torch_;
   std::unordered_set<std::string> names_;  // tensors' names
   DraftInfo info_;

@@ -47,7 +47,7 @@ bool IsMatrix(const TensorSource& tensor) {
          tensor.name.find("_norm") == std::string::npos && tensor.type != DType::kI32;
 }
 
-// Number of a layer's tensor: "blk.7.ffn_down.weight" -> 7; -1 for other tensors.
+// The layer that a tensor belongs to: "blk.7.ffn_down.weight" -> 7; -1 for other tensors.
 int LayerOf(std::string_view name) {
   int layer = -1;
   if (name.starts_with("blk.")) std::from_chars(name.data() + 4, name.data() + name.size(), layer);
@@ -72,7 +72,8 @@ DType WantedType(const TensorSource& tensor, const ModelConfig& config, FileType
   return more ? DType::kQ6_K : base;
 }
 
-// A format of similar size whose blocks divide rows of `cols`; `wanted` itself if it does.
+// `wanted` if its blocks divide rows of `cols` values; otherwise a format of similar size whose
+// blocks do.
 DType FittingType(DType wanted, int64_t cols, bool is_head) {
   if (cols % BlockElements(wanted) == 0) return wanted;
   if (cols % 32 != 0) return DType::kF16;
@@ -93,8 +94,8 @@ TensorPlan PlanTensor(const TensorSource& tensor, const ModelConfig& config,
   return plan;
 }
 
-// Rows and columns. A vector counts as a column, so that biases are permuted like their matrix's
-// rows.
+// Rows and columns of a tensor. A vector that is to be permuted counts as a column, so that the
+// values of a bias are permuted like the rows of its matrix.
 struct Layout {
   int64_t rows, cols;
 };

@@ -43,7 +43,7 @@ std::string_view FileTypeName(int64_t number);
 struct TensorPlan {
   TensorSource source;
   DType type = DType::kF32;
-  DType wanted = DType::kF32;  // differs from `type` if rows do not fit its blocks
+  DType wanted = DType::kF32;  // requested; differs from `type` if its blocks do not divide rows
   int interleave_heads = 0;    // > 0: rows are permuted for interleaved RoPE, see convert.h
 };
 

@@ -18,7 +18,7 @@ struct TensorExtent {
 };
 
 // Bytes of a tensor. Errors (predicates such as "has shape [0]..."): an empty dimension, a size
-// that overflows 63 bits, rows that are no whole number of blocks.
+// that overflows 63 bits, rows that are not a whole number of blocks.
 Result<uint64_t> TensorBytes(DType type, std::span<const int64_t> shape);
 
 // "[2, 3]"

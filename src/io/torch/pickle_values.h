@@ -22,7 +22,7 @@ constexpr StorageType kStorageTypes[] = {
     {"ShortStorage", "I16", 2},  {"CharStorage", "I8", 1},  {"ByteStorage", "U8", 1},
     {"BoolStorage", "BOOL", 1}};
 
-// The names that a program may use.
+// The Python names that a pickle may refer to.
 enum class Callable : uint8_t { kOrderedDict, kTensor, kParameter };
 struct KnownName {
   std::string_view module, name;

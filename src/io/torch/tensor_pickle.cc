@@ -184,7 +184,7 @@ class PickleReader {
         return SetItems(PopToMark());
       case kBuild:
         Pop();
-        return;  // attributes, such as _metadata
+        return;  // drops attributes, such as _metadata
       case kPersistentId:
         return PushStorage(Pop());
       case kReduce:
