@@ -34,19 +34,20 @@ struct Word {
 
 struct PairPlaces {
   int64_t count = 0;
-  std::vector<uint32_t> words;  // where it is or was; may repeat
+  std::vector<uint32_t> words;  // words that hold or held the pair; may repeat
 };
 
 struct PairCount {
   int64_t count;
   Pair pair;
-  bool operator<(const PairCount& other) const {  // the queue's top is the greatest
+  bool operator<(const PairCount& other) const {  // the greatest is at the top of the queue
     return std::tuple(count, other.pair.left, other.pair.right) <
            std::tuple(other.count, pair.left, pair.right);
   }
 };
 
-// In order of first appearance, so that nothing depends on a hash's order.
+// The distinct words in order of first appearance, so that results do not depend on the order of a
+// hash table.
 std::vector<Word> CountWords(std::span<const std::string_view> documents,
                              const PreTokenizer& pre_tokenizer, Token first_byte) {
   std::unordered_map<std::string_view, uint32_t> index;
@@ -132,7 +133,8 @@ class BpeTrainer {
     }
   }
 
-  // Recounts the pairs of a word before and after; a word seen twice has nothing left to merge.
+  // Merges `pair` in a word and updates the counts of its pairs. Changes nothing if the word was
+  // listed twice and is merged already.
   void MergeInWord(Pair pair, Token merged, uint32_t word) {
     std::vector<Token>& symbols = words_[word].symbols;
     size_t kept = 0;
@@ -166,7 +168,7 @@ class BpeTrainer {
   std::unordered_map<std::string, Token> ids_;
   std::unordered_map<Pair, PairPlaces, PairHash> pairs_;
   std::priority_queue<PairCount> queue_;
-  std::vector<Pair> fresh_;  // pairs the present merge made
+  std::vector<Pair> fresh_;  // pairs that the current merge made
 };
 
 Result<TokenizerData> StartVocabulary(const BpeTrainerOptions& options) {

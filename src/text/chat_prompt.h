@@ -15,8 +15,8 @@
 
 namespace foretoken {
 
-// The token ids of `text` as a prompt: with exactly one bos if the model asks for it, never with
-// eos.
+// The token ids of `text` as a prompt: with exactly one bos if the tokenizer adds one, and without
+// the eos that it may add.
 std::vector<Token> EncodePrompt(const Tokenizer& tokenizer, std::string_view text,
                                 bool parse_special);
 // Like EncodePrompt above, but for a text given in pieces (Tokenizer::EncodePieces).
@@ -61,7 +61,8 @@ class ChatPrompter {
   // The tokens of the conversation without an opening, as in a corpus. Errors: those of the
   // template.
   Result<std::vector<Token>> EncodeTranscript(std::span<const ChatMessage> messages) const;
-  // Ids that end an answer.
+  // The tokens that end an answer in a chat: EndTokens and, without a template, ChatML's
+  // <|im_end|>.
   std::vector<Token> StopTokens() const;
 
  private:

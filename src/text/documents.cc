@@ -48,8 +48,8 @@ std::string RoleOf(std::string name) {
   return found == std::end(kRoleNames) ? "" : std::string(found->role);
 }
 
-// The field `first`, else the field `second`; null if there is neither. A null field counts only if
-// the other is missing. Sets `key` to the name of the field found.
+// The field `first`, or else the field `second`; null if both are missing. A field that holds null
+// counts only if the other is missing or null, too. Sets `key` to the name of the field found.
 const Json* EitherField(const Json& object, const char* first, const char* second,
                         std::string& key) {
   const auto one = object.find(first), other = object.find(second);

@@ -1,6 +1,6 @@
 // The table of pre-tokenizer rules by name, with llama.cpp's names and the expressions of Hugging
-// Face files. Where the usual expression backtracks over a whole run of spaces from each of them,
-// the table has an equivalent one that does not.
+// Face files. Where the usual expression would scan a run of spaces again from each space in it,
+// the table has an equivalent expression that does not.
 #include <algorithm>
 
 #include "text/pre_tokenizer.h"
@@ -117,7 +117,8 @@ std::vector<PreTokenizerRules> MakeTable() {
   AddAll(table, {"deepseek-coder"}, {kNewline, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kCjk, kDigit});
   AddAll(table, {"deepseek-v3", "hunyuan-dense", "joyai-llm"},
          {R"(\p{N}{1,3})", kDeepseek3Cjk, kDeepseek3});
-  // Its digits are those of mapped text: 0 to 9, and six characters that represent bytes.
+  // Falcon's rules for digits see mapped text, whose digits are 0 to 9 and six characters that
+  // represent bytes.
   AddAll(table, {"falcon"}, {kFalconPunctuation, kGpt2, kMappedRules, kDigits, kThreeDigits});
   AddAll(table, {"tekken"}, {kTekken}, /*ignore_merges=*/true, /*add_bos=*/true);
   AddAll(table, {"gpt-4o", "llama4", "minimax-m2"}, {kGpt4o});

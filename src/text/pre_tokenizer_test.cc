@@ -70,8 +70,8 @@ TEST(PreTokenizer, PatternsApplyLineByLine) {
   EXPECT_THAT(Pieces(*pre_tokenizer, "ab12--"), ElementsAre("a", "b", "12", "--"));
 }
 
-// Rules after *BYTES see single bytes, as after "ByteLevel": "½" is two bytes, and the second looks
-// like a number.
+// Rules after (*BYTES) see single bytes, as after the stage "ByteLevel": "½" is two bytes, and the
+// character that represents the second is a number.
 TEST(PreTokenizer, RulesForMappedTextSeeBytes) {
   const auto pre_tokenizer = PreTokenizer::ForPatterns(" ?[^ ]+\n(*BYTES)\n\\p{N}+");
   ASSERT_TRUE(pre_tokenizer.ok());
@@ -125,7 +125,7 @@ TEST_P(EveryRule, PiecesMakeUpAnyBytes) {
   }
 }
 
-// Quadratic time would not terminate: 4 MB squared is 1.6e13.
+// In quadratic time this test would not end: 4 MB squared is 1.6e13 steps.
 TEST_P(EveryRule, LongRunsTakeLinearTime) {
   const auto pre_tokenizer = PreTokenizer::ForName(GetParam());
   ASSERT_TRUE(pre_tokenizer.ok());

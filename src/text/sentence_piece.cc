@@ -213,7 +213,8 @@ IdsByText MergeableIds(const TokenizerData& data) {
   return ids;
 }
 
-// A merge table has every split of a piece, so pieces of hostile files must not be long.
+// Limits the length of pieces, because the merge table holds every split of a piece and files may
+// be hostile.
 Status CheckLengths(const IdsByText& ids, std::string_view origin) {
   constexpr size_t kMostBytes = 1024;
   for (const auto& [piece, id] : ids) {

@@ -1,6 +1,6 @@
-// SentencePiece BPE (llama in GGUF): spaces become U+2581, a text starts as its characters, pieces
-// merge by score (or by rank if the file lists merges), and characters that are not in the
-// vocabulary fall back to byte tokens.
+// SentencePiece BPE (llama in GGUF): spaces become U+2581, characters merge into pieces by score
+// (or by rank if the file lists merges), and characters that are not in the vocabulary become byte
+// tokens.
 #pragma once
 
 #include <memory>

@@ -27,7 +27,7 @@ class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  // The next field; nothing at the end, or if the bytes are malformed: see broken().
+  // The next field; nullopt at the end or if the bytes are malformed, which broken() tells apart.
   std::optional<Field> Next() {
     if (rest_.empty() || broken_) return std::nullopt;
     Field field;

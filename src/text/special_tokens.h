@@ -21,7 +21,8 @@ class SpecialTokens {
     size_t begin, end;  // the matched text, including the white space it swallows
     Token token;
   };
-  // The first match in `text` at or after `from`. White space swallowed on the left ends at `from`.
+  // The first match in `text` at or after `from`. The white space that it swallows begins at `from`
+  // or later.
   std::optional<Match> Find(std::string_view text, size_t from, bool with_control) const;
 
  private:
@@ -32,7 +33,8 @@ class SpecialTokens {
   };
   void Add(std::string_view text, Token token, bool control);
   const Node* Child(const Node& node, uint8_t byte) const;
-  // The longest token at the start of `text` and its length; 0 bytes if there is none.
+  // The length in bytes and the id of the longest token at the start of `text`; the length is 0 if
+  // there is none.
   std::pair<size_t, Token> LongestAt(std::string_view text, bool with_control) const;
 
   std::vector<Node> nodes_;

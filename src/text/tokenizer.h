@@ -15,7 +15,7 @@
 namespace foretoken {
 
 struct EncodeOptions {
-  bool add_bos = true;         // prepend bos and append eos where the model asks for them
+  bool add_bos = true;         // prepend bos and append eos as add_bos, add_eos of the data say
   bool parse_special = false;  // recognise control tokens spelled out in the text
 };
 
@@ -71,7 +71,7 @@ class Tokenizer {
   virtual std::unique_ptr<StretchEncoder> NewEncoder(size_t text_bytes) const = 0;
   // The bytes that a token of type kNormal or kUnused represents.
   virtual std::string NormalPiece(std::string_view stored) const = 0;
-  // Must be called at the end of a final class's constructor.
+  // Must be called at the end of the constructor of a derived class.
   void BuildPieces();
 
   TokenizerData data_;

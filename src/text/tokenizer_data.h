@@ -40,9 +40,9 @@ struct TokenizerData {
   Token eot = kNoToken;    // end of a chat turn, if it differs from eos
   std::vector<Token> eog;  // every token that ends generation (eos and eot included)
   bool add_bos = false, add_eos = false;
-  bool add_space_prefix = true;       // kSentencePiece: a space before the first word,
-  bool prefix_after_special = true;   // ... and before the first word after each special token,
-  bool prefix_doubles_space = true;   // ... even where the text begins with a space itself
+  bool add_space_prefix = true;       // kSentencePiece: put a space before the first word
+  bool prefix_after_special = true;   // also before the first word after a special token
+  bool prefix_doubles_space = true;   // even if the text there begins with a space
   std::vector<Token> lstrip, rstrip;  // special tokens that swallow adjacent white space
   bool ignore_merges = false;  // a pre-token that is in the vocabulary becomes one token (llama-3)
   std::string chat_template;   // Jinja source, may be empty

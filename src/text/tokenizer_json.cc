@@ -175,7 +175,8 @@ class Reader {
     return {};
   }
 
-  // For programs that merge by score: a piece's score is given by the first merge that produces it.
+  // Scores are for programs that merge by score: a piece gets that of the first merge that produces
+  // it.
   void SetScores() {
     std::unordered_map<std::string, float> score_of;
     for (size_t i = 0; i < data_.merges.size(); ++i) {

@@ -139,8 +139,8 @@ class StageReader {
     if (behavior != "Isolated" && !(behavior == "Removed" && invert)) {
       return place.Wrong("behavior", stage, "Isolated");
     }
-    // An equivalent pattern without a scan to the end from each space. Lines are already separate
-    // pieces, so $ is the end of the piece.
+    // Replaced by an equivalent pattern that does not scan to the end from each space. Lines are
+    // already separate pieces, so $ is the end of the piece.
     const bool lines_apart = !stages_.patterns.empty() && stages_.patterns[0] == "[\\r\\n]";
     if (pattern == "\\s+$" && lines_apart) pattern = "(?<!\\s)\\s++$";
     AddPattern(pattern);

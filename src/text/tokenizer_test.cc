@@ -219,7 +219,8 @@ TEST(SentencePiece, WithoutByteTokensTheUnknownTokenStands) {
   EXPECT_THAT(Make(data)->Encode("aé"), ElementsAre(1, kSpaceA, 0));
 }
 
-// Pieces with a space after other characters rule out splitting the text into words.
+// If a piece has a space after another character, the text is not split into words, so that the
+// piece is found.
 TEST(SentencePiece, PiecesAcrossWordsAreFound) {
   TokenizerData data = PieceData();
   Add(data, "a▁", TokenType::kNormal, 5.0f);
