@@ -12,7 +12,7 @@
 namespace foretoken {
 
 // Returns the filter state before the first token of an answer. The state and its forks share a
-// cache of what they compute from the grammar, so they belong to one thread. If a limit is
+// cache of masks and configurations, so all of them must be used on one thread. If a limit is
 // exceeded, no token is allowed. Errors: `trie` has no end token.
 Result<std::unique_ptr<LogitFilter>> NewGrammarFilter(std::shared_ptr<const Automaton> grammar,
                                                       std::shared_ptr<const TokenTrie> trie,

@@ -173,8 +173,8 @@ std::unique_ptr<LogitFilter> LimitedFilter(const char* gbnf, std::shared_ptr<con
   return *NewGrammarFilter(*GrammarOfGbnf(gbnf, "test"), std::move(trie), limits);
 }
 
-// Each byte adds threads. At any cap, masks and single tokens must agree on where the text ends,
-// and continuing anyway must lead to a dead configuration, not an abort.
+// Each byte adds threads. At any limit of the work per byte, masks and single tokens must agree on
+// where the text ends, and continuing anyway must lead to a dead configuration, not an abort.
 TEST(GrammarFilter, AboveTheCapMasksAndTokensAgree) {
   const auto trie = ByteTrie({"11", "1111", "11a", "a1", "1.", "1,1"});
   constexpr size_t kVocab = kByteVocab + 6;
@@ -213,7 +213,7 @@ TEST(GrammarFilter, ATokenThatIsRefusedLeadsToADeadEnd) {
   EXPECT_THAT(AllowedByMask(*ended, kByteVocab), ElementsAre());
 }
 
-// A mask that takes too much work is given up, whatever was computed before.
+// A mask that needs too much work is given up, regardless of what was computed before it.
 TEST(GrammarFilter, MasksAreGivenUpByTheirWork) {
   std::vector<std::string> pieces;
   for (int i = 0; i < 1000; ++i) pieces.push_back("x" + std::to_string(i));

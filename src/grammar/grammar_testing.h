@@ -11,7 +11,7 @@
 
 namespace foretoken {
 
-// A text is complete, is a proper prefix of one, or neither.
+// Whether a text is complete, a proper prefix of a complete text, or neither.
 enum class Reading { kWhole, kBeginning, kNone };
 
 inline Reading Read(const std::shared_ptr<const Automaton>& grammar, std::string_view text) {

@@ -24,7 +24,7 @@ Expr JsonStringOtherThan(const std::vector<std::string>& keys);
 // encoding.
 Expr JsonEncoded(const Expr& of_characters);
 
-// Bounds of a number, inclusive unless excluded by a flag; nothing: unbounded.
+// Bounds of a number, inclusive unless a flag excludes them; nullopt: unbounded.
 struct NumberBounds {
   std::optional<int64_t> min, max;
   bool excludes_min = false, excludes_max = false;

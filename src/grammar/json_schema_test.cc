@@ -144,7 +144,7 @@ TEST(Schema, AcceptsWhatItSays) {
   }
 }
 
-// A random text of the grammar, chosen byte by byte; nothing if it grows too long.
+// A random text of the grammar, chosen byte by byte; "" if it grows too long.
 std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t seed) {
   Matcher matcher(grammar);
   std::string text;
@@ -171,7 +171,7 @@ std::string RandomText(const std::shared_ptr<const Automaton>& grammar, uint64_t
 }
 
 TEST(Schema, RandomTextsParseAndMeetIt) {
-  int checked = 0, rejected = 0;  // rejected by both; other texts are left out or are not JSON
+  int checked = 0, rejected = 0;  // by the checker too; other texts are not JSON or are left out
   for (const SchemaCase& c : SchemaCases()) {
     SCOPED_TRACE(c.schema);
     const Json schema = *ParseJson(c.schema, "test");
@@ -220,7 +220,7 @@ TEST(Schema, FormatsAreExact) {
   }
 }
 
-// White space cannot go on forever.
+// A newline with more than 32 spaces is not accepted, so a model cannot write white space forever.
 TEST(Schema, WhiteSpaceIsBounded) {
   const auto grammar = GrammarOfJsonObject();
   EXPECT_EQ(Read(grammar, "{\n" + std::string(32, ' ')), Reading::kBeginning);

@@ -22,11 +22,11 @@ namespace foretoken {
 // Limits of the cost of matching. Tests lower them.
 struct GrammarLimits {
   // Work limit per byte: calling a rule and reaching a thread again count 1, a new thread counts
-  // kNewThread. A byte that takes more is rejected.
+  // kNewThread. A byte that needs more is rejected.
   static constexpr uint32_t kNewThread = 16;
   uint32_t ways = 8192 * kNewThread;
   // Work limit per mask: visited nodes of the vocabulary's trie, plus the ways and edges there
-  // divided by kNewThread. If a mask takes more, no token is allowed.
+  // divided by kNewThread. If a mask needs more, it allows no token.
   uint64_t mask_work = uint64_t{1} << 25;
   size_t bytes = size_t{64} << 20;  // memory limit of a matcher's or a mask's cache
 };

@@ -52,11 +52,11 @@ class EmptyRules {
   static constexpr size_t kNone = SIZE_MAX;
   struct Part {
     size_t whole;         // the enclosing part
-    size_t needed;        // number of its parts that must still turn out to be empty
+    size_t needed;        // number of its parts that must still be found empty
     size_t rule = kNone;  // the rule whose body this is
   };
 
-  // Records that one of the needed parts is empty.
+  // Records that one of the parts that `part` needs may match the empty text.
   void Settle(size_t part) {
     if (parts_[part].needed > 0 && --parts_[part].needed == 0) open_.push_back(part);
   }
@@ -103,7 +103,7 @@ void FirstRules(const Expr& e, const EmptyRules& empty, std::vector<int>& out) {
   }
 }
 
-// A cycle in the relation "may begin with", or nothing. `firsts`: [rules]
+// A cycle in the relation "may begin with"; empty if there is none. `firsts`: [rules]
 std::vector<int> FindCycle(const std::vector<std::vector<int>>& firsts) {
   const size_t count = firsts.size();
   std::vector<int> callers(count);  // remaining callers of each rule

@@ -218,7 +218,7 @@ Result<Expr> SchemaBuilder::Object(const Json& schema, const std::string& at) {
   const bool has_extra = schema.contains("additionalProperties")
                              ? schema["additionalProperties"] != false
                              : properties.empty();
-  // Required names without a description take any value.
+  // Required members without a schema of their own accept any value.
   std::vector<std::pair<std::string, const Json*>> members;
   const Json any = true;
   for (const auto& [name, member] : properties.items()) members.emplace_back(name, &member);

@@ -31,8 +31,8 @@ class TokenMasks {
   const std::shared_ptr<const Automaton>& automaton() const { return automaton_; }
   const TokenTrie& trie() const { return *trie_; }
   const GrammarLimits& limits() const { return limits_; }
-  // The tokens whose bytes may follow `config` of `matcher`; none if computing them takes more than
-  // GrammarLimits::mask_work. Valid until the next call.
+  // The tokens whose bytes may follow `config` of `matcher`; none if computing them would need more
+  // than GrammarLimits::mask_work. Valid until the next call.
   const TokenBits& After(const std::shared_ptr<Matcher>& matcher, Matcher::Config config);
   // Whether After is known to have given up on this configuration.
   bool IsGivenUp(const std::shared_ptr<Matcher>& matcher, Matcher::Config config) const;
