@@ -67,7 +67,7 @@ enum class NodeKind {
   kMacro,        // macro
   kCallBlock,    // expr is the call; caller() runs macro
   kFilterBlock,  // body through the filters of expr
-  kGroup,        // body: generation blocks
+  kGroup,        // body of a {% generation %} block
   kBreak,
   kContinue
 };

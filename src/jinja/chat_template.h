@@ -36,7 +36,7 @@ class ChatTemplate {
     const Json* variables = nullptr;  // an object of additional variables, such as enable_thinking
     std::optional<std::time_t> now;   // the time for strftime_now; the clock's if absent
     size_t max_output_bytes = size_t{64} << 20;
-    size_t max_work = 50'000'000;  // one or two seconds; a conversation takes thousands
+    size_t max_work = 50'000'000;  // one or two seconds; a conversation needs thousands
   };
 
   // `origin` (a file and field) prefixes every error message. Errors: a syntax error in the

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostNesting = 2;  // nesting of fields inside format specifications, as in Python
 
-// Appends text. Errors: the result exceeds the heap's limit of one value.
+// Appends `text` to `out`. Errors: the result exceeds the heap's limit for one value.
 Status AppendTo(std::string& out, std::string_view text, Heap& heap) {
   FT_RETURN_IF_ERROR(heap.Work(text.size()));
   if (out.size() + text.size() > heap.limits().value_bytes) {
@@ -67,7 +67,7 @@ class FieldFormatter {
     return Error{"format: expected '}' to end a field"};
   }
 
-  // name!conversion:specification
+  // Formats a field: "name!conversion:specification".
   Result<std::string> FormatField(std::string_view field, int nesting) {
     size_t end = 0;
     for (bool in_item = false; end < field.size(); ++end) {
@@ -92,7 +92,7 @@ class FieldFormatter {
     return FormatValue(value, spec, heap_);
   }
 
-  // first.attribute[item]...
+  // Looks up the value of a path: "first.attribute[item]...".
   Result<Value> Lookup(std::string_view path) {
     size_t end = std::min(path.find_first_of(".["), path.size());
     FT_ASSIGN_OR_RETURN(Value value, Argument(path.substr(0, end)));
@@ -139,7 +139,7 @@ class FieldFormatter {
   int numbering_ = 0;  // 1: automatic, 2: manual
 };
 
-// "%[(name)][flags][width][.precision]type" of text % values.
+// Evaluates text % values, whose fields are "%[(name)][flags][width][.precision]type".
 class PercentFormatter {
  public:
   PercentFormatter(const Value& values, Heap& heap) : values_(values), heap_(heap) {}

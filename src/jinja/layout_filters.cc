@@ -43,8 +43,8 @@ Result<Value> FormatFilter(const Value& value, const Arguments& arguments, Heap&
   return FormatPercent(text, values, heap);
 }
 
-// Truncates text of more than length + leeway characters to `length`, including `end`, at a blank
-// unless words may be cut.
+// Truncates a text of more than length + leeway characters to `length` characters, `end` included.
+// Cuts at a blank unless words may be cut.
 Result<Value> TruncateFilter(const Value& value, const Arguments& arguments, Heap& heap) {
   FT_ASSIGN_OR_RETURN(
       const BoundArguments bound,

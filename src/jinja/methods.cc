@@ -156,8 +156,8 @@ Result<Value> Split(const std::string& text, std::string_view name, const Argume
 // The part of `text` selected by the arguments `first` and `first` + 1, as in a slice.
 struct Window {
   std::string_view text;
-  int64_t begin = 0;    // characters before it
-  bool beyond = false;  // it begins after the end, where not even "" is found
+  int64_t begin = 0;    // characters before the window
+  bool beyond = false;  // begins after the end of the text, where not even "" is found
 };
 
 Result<Window> WindowOf(const std::string& text, const BoundArguments& bound, size_t first) {

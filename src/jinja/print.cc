@@ -10,7 +10,7 @@
 namespace foretoken::jinja {
 namespace {
 
-// A text buffer bounded by the heap's limit of one value.
+// A text buffer bounded by the heap's limit for one value.
 class Sink {
  public:
   explicit Sink(Heap& heap) : heap_(heap) {}

@@ -213,7 +213,8 @@ constexpr std::string_view kUnsupported[] = {"filesizeformat", "pprint",    "ran
 
 }  // namespace
 
-// Tried with no arguments: a group that knows the name sets `found`, be the result an error or not.
+// Calls every group without arguments: a group that knows the name sets `found`, even if it returns
+// an error.
 bool IsFilter(std::string_view name) {
   Heap heap{Limits{}};
   bool found = false;

@@ -12,8 +12,8 @@ constexpr size_t kMaxTupleKey = 65536;
 
 std::string Tagged(char tag, std::string_view text) { return std::string(1, tag).append(text); }
 
-// A text that is equal for equal keys (1, 1.0 and True are one key in Python); nothing if
-// unhashable.
+// A text that is equal for equal keys (1, 1.0 and True are one key in Python); nullopt if the key
+// is not hashable.
 std::optional<std::string> HashKey(const Value& key) {
   switch (key.kind()) {
     case Kind::kString:
