@@ -8,7 +8,8 @@
 namespace foretoken {
 namespace {
 
-// Returns [answer tokens] the position in the prompt that each was copied from, or kNoPos.
+// Returns, for each token of the answer, the position in the prompt that it was copied from, or
+// kNoPos.
 std::vector<Pos> PromptSources(std::span<const Token> tokens, int prompt,
                                std::span<const Pos> sources) {
   std::vector<Pos> found(sources.begin(), sources.end());

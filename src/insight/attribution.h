@@ -29,10 +29,10 @@ struct CopiedSpan {
 std::vector<CopiedSpan> CopiedSpans(std::span<const Token> tokens, int prompt,
                                     std::span<const Pos> sources, int least);
 
-// The text of tokens, and how many of its bytes are complete after each token.
+// The text of a sequence of tokens, and where each token ends in it.
 struct TokenText {
   std::string text;
-  std::vector<size_t> end;  // [tokens], never inside a character
+  std::vector<size_t> end;  // [tokens] in bytes; never inside a character
 
   size_t begin(size_t token) const { return token == 0 ? 0 : end[token - 1]; }
   std::string_view of(size_t first, size_t last) const {  // tokens [first, last)

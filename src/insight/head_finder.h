@@ -19,8 +19,8 @@ enum class RowDomain : uint8_t {
 };
 
 struct HeadSearch {
-  int max_new = 128;        // greedy tokens for each prompt
-  int capacity = 2048;      // longest sequence
+  int max_new = 128;        // most greedy tokens per prompt
+  int capacity = 2048;      // tokens of the longest sequence
   std::vector<Token> stop;  // stop tokens
   Token bos = kNoToken;
   RowDomain domain = RowDomain::kInput;
