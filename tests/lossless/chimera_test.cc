@@ -1,5 +1,5 @@
-// Chimera's drafts, in every cycle of the engine, equal passes computed from scratch, whatever its
-// caches hold.
+// Chimera's drafts, in every cycle of the engine, equal passes computed from scratch, regardless of
+// what its caches hold.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,4 +1,5 @@
-// What the log of an answer says: tokens that the answer keeps, depths, and whose time was whose.
+// What the cycles of an answer record: the tokens that the answer keeps, the depth of drafts, and
+// that reading the prompt is prefill.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -38,7 +39,7 @@ TEST(CycleCounts, AreOfTokensThatTheAnswerKeeps) {
   EXPECT_GT(cut, 20) << "drafts that the oracle continued behind the end";
 }
 
-// Draws after the end token are not weighed: they are no part of the answer.
+// Draws after the end token are not weighed, because they are not part of the answer.
 TEST(CycleCounts, WeighNoDrawsBehindTheEnd) {
   Target target(TinyConfig(2));
   const SamplingParams sampling{.temperature = 1, .seed = 3};

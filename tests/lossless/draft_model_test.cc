@@ -126,10 +126,11 @@ struct ReadingPolicy final : TreePolicy {
   }
 };
 
-// The draft begins with the last tokens, and rereads the text once the policy wants twice as many.
+// The draft model first reads only the last tokens, and rereads the text once the policy wants
+// twice as many.
 TEST_F(Twin, ReadsAsMuchOfATextAsIsWorthIt) {
   constexpr int kGamma = 4, kPrompt = 60;
-  for (const int rows : {64, 7}) {  // of a pass of the draft model
+  for (const int rows : {64, 7}) {  // rows of a pass of the draft model
     max_rows_ = rows;
     const auto drafter = New({.gamma = kGamma}), thorough = New({.gamma = kGamma});
     Conversation talk(*drafter), reference(*thorough);
@@ -187,7 +188,7 @@ TEST_F(Twin, ScoresAreTheTargets) {
   }
 }
 
-// A batch with more rows than a pass of the draft model takes.
+// A batch with more rows than a pass of the draft model can have.
 TEST_F(Twin, IsNeverRefusedInABatch) {
   max_rows_ = 5;
   Rig rig(target_, New({.gamma = 3}), {.max_nodes = 4, .max_depth = 3});

@@ -38,8 +38,8 @@ TEST_F(EagleDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 100);
 }
 
-// Candidates are ranked by probability alone, as in EAGLE-2, where the verifier does not choose by
-// the target's noise.
+// If the verifier does not choose by the target's noise, candidates are ranked by probability
+// alone, as in EAGLE-2.
 TEST_F(EagleDrafts, RankByProbabilityForOtherVerifiers) {
   Rig rig(target_, Combination{"eagle", "chain", "sequential"}, 256,
           {.max_nodes = 6, .max_depth = 5});

@@ -59,8 +59,8 @@ TEST_F(EddDrafts, AreStepsFromScratch) {
   EXPECT_GT(compared, 200);
 }
 
-// Candidates are ranked by probability alone, as in the paper's trees, where the verifier does not
-// choose by the target's noise.
+// If the verifier does not choose by the target's noise, candidates are ranked by probability
+// alone, as in the paper's trees.
 TEST_F(EddDrafts, RankByProbabilityForOtherVerifiers) {
   EXPECT_GT(
       ExpectFromScratch(Make(1, 1), "pct:expand=0.05", {.temperature = 1, .seed = 5}, "sequential"),

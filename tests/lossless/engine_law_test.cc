@@ -1,5 +1,5 @@
-// The distribution of what whole runs write, from prompts to caches: with every lossless verifier,
-// pairs of tokens follow their exact probabilities under the target.
+// The distribution of the texts of whole runs, in which every part of the engine takes part: with
+// every lossless verifier, pairs of tokens follow their exact probabilities under the target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ TEST_P(EngineLaw, TokenPairsFollowTheExactProbabilities) {
   }
   EXPECT_GT(accepted, FT_LAW_SAMPLES / 4);
   if (weighs_draws && GetParam().tree == "chain") {
-    // With one draw a position, the mean overlap is the acceptance rate.
+    // With one draw per position, the mean overlap is the acceptance rate.
     const Metrics m = Summarise(cycles);
     double judged = 0, taken = 0;
     for (const StepAcceptance& step : m.alpha_n) judged += step.reached, taken += step.accepted;

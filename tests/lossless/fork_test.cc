@@ -1,5 +1,5 @@
-// A fork decodes as a session that was given only the shared prefix; the session it was taken from
-// decodes as if it had not been forked.
+// A fork decodes like a session that has read only the shared prefix, and its origin decodes as if
+// it had not been forked.
 #include <gtest/gtest.h>
 
 #include <algorithm>

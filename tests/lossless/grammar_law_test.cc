@@ -71,7 +71,7 @@ class Constrained {
   std::map<std::pair<uint64_t, bool>, std::unique_ptr<Session>> plain_;
 };
 
-// Fewer in instrumented builds (tests/lossless/CMakeLists.txt).
+// Prompts per combination; fewer in instrumented builds (tests/lossless/CMakeLists.txt).
 uint64_t PromptCount() {
   const char* asked = std::getenv("FT_IDENTITY_PROMPTS");
   return asked != nullptr ? std::strtoull(asked, nullptr, 10) : 4;
@@ -147,7 +147,7 @@ TEST(GrammarDrafts, AreAccepted) {
   EXPECT_GT(accepted, 20);
 }
 
-// The answer matches, and after a complete text only the end token follows.
+// The answer matches the grammar, and only the end token follows a complete text.
 TEST(GrammarAnswer, EndsWithTheGrammar) {
   Target target(TinyConfig(2));
   Rig rig(target, "pld");
@@ -190,7 +190,8 @@ TEST(GrammarAnswer, ADeadEndIsAnErrorWithASentence) {
   EXPECT_TRUE(session->is_broken());
 }
 
-// A grammar that exceeds GrammarLimits::ways ends the answer with one error, whatever was drafted.
+// A grammar that exceeds GrammarLimits::ways ends the answer with the same error, with or without
+// drafts.
 TEST(GrammarAnswer, GivesUpAlikeWithDrafts) {
   Target target(TinyConfig(2));
   const auto trie = TokenTrie::Build(*target.tokenizer, std::vector<Token>{kToyEnd});
@@ -211,7 +212,7 @@ TEST(GrammarAnswer, GivesUpAlikeWithDrafts) {
   }
 }
 
-// Trees hold no node that the grammar forbids, probes apart.
+// Trees hold no node that the grammar forbids, except probes.
 TEST(GrammarAnswer, OffersThatAreForbiddenAreDropped) {
   Target target(TinyConfig(2));
   const auto trie = TokenTrie::Build(*target.tokenizer, std::vector<Token>{kToyEnd});

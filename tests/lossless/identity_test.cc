@@ -1,6 +1,6 @@
-// Promise 1: whatever drafts, whatever tree is checked and whatever verifies, the text is the
-// target's own. Drafters, trees and verifiers are tested by being listed in drafters.def, trees.def
-// and verifiers.def.
+// Promise 1: with every drafter, tree and lossless verifier, the text is the target's own. A
+// drafter, tree or verifier is tested as soon as it is listed in drafters.def, trees.def or
+// verifiers.def.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -36,7 +36,7 @@ class Plain {
   std::map<std::pair<uint64_t, bool>, std::unique_ptr<Session>> decoded_;
 };
 
-// Prompts a combination: more of them with the environment variable FT_IDENTITY_PROMPTS.
+// Prompts per combination; the environment variable FT_IDENTITY_PROMPTS replaces the number.
 uint64_t PromptCount(const Combination& combination) {
   if (const char* asked = std::getenv("FT_IDENTITY_PROMPTS"); asked != nullptr) {
     return std::strtoull(asked, nullptr, 10);
@@ -98,7 +98,7 @@ TEST_P(Identity, EveryVerifier) {
 INSTANTIATE_TEST_SUITE_P(Registries, Identity, ::testing::ValuesIn(AllCombinations()),
                          [](const auto& info) { return ParameterName(info.param); });
 
-// The oracle is never refused: the loop itself loses nothing.
+// The target accepts every token that the oracle drafts: the loop itself loses none.
 TEST(Oracle, EveryDraftIsAcceptedToItsEnd) {
   Target target(TinyConfig(2));
   Rig plain(target, "none");
@@ -164,7 +164,7 @@ TEST_P(PerDrafter, ThreadsChangeNothing) {
   }
 }
 
-// Long prompts come in chunks; how they are cut changes nothing.
+// Long prompts are read in chunks; the size of chunks changes nothing.
 TEST_P(PerDrafter, PromptChunksChangeNothing) {
   const std::vector<Token> prompt = RepetitivePrompt(4, 100, 97);
   Target whole(TinyConfig(2), 1, 1, 128), chunked(TinyConfig(2), 1, 1, 16);

@@ -1,5 +1,5 @@
-// Predicted answers: a right one is written in few passes, a wrong one costs little, none changes
-// the text, and none affects another text.
+// Predicted answers: with a right prediction the answer is written in few passes, a wrong one costs
+// little, and none changes any text.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -188,8 +188,8 @@ TEST(PredictionsOfOthers, AreNotInWhatIsShared) {
   }
 }
 
-// A text that is set aside after any cycle and read again follows its prediction as it would have
-// without that.
+// A text that is set aside after any cycle and read again follows its prediction as if it had not
+// been set aside.
 TEST(PredictionsOfOthers, AreFollowedInTextsThatAreReadAgain) {
   Target target(TinyConfig(2));
   for (const char* name : {"pld", "pld+h"}) {

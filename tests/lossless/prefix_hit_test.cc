@@ -78,8 +78,8 @@ TEST_P(PrefixHits, GiveTheTextAndTheCyclesOfASessionThatReadsAll) {
   }
 }
 
-// Where the drafter skipped an earlier text and is to read this one, only the tokens before those
-// that it is to read are reused.
+// If the drafter skipped an earlier text and is to read this one, the reused prefix ends before the
+// tokens that it is to read.
 TEST_P(PrefixHits, HoldWhatTheDrafterIsToRead) {
   Rig rig(target_, Combination{GetParam(), "auto"}), plain(target_, "none");
   std::vector<DraftCosts*> parts;

@@ -1,6 +1,6 @@
-// Every verifier that promises the target's law keeps it, whatever drafts: a chi-squared test over
-// pairs of tokens against their exact probabilities. A verifier of
-// verifiers.def is tested by being listed there.
+// Every verifier that promises the target's law (distribution) keeps it with any draft: a
+// chi-squared test of pairs of tokens against their exact probabilities. A verifier is tested
+// as soon as it is listed in verifiers.def.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -46,8 +46,8 @@ double Critical(int freedom) {
   return freedom * std::pow(1 - v + 2.3263 * std::sqrt(v), 3);
 }
 
-// Expands everything; keeps everything, or (pruning) what is likely in the drafter's eyes, which is
-// what could bias a verifier.
+// Expands every node. Keeps all of them or, when pruning, those that the drafter considers likely,
+// a choice that could bias a verifier.
 class Expansive final : public TreePolicy {
  public:
   explicit Expansive(bool prune) : prune_(prune) {}
@@ -74,7 +74,8 @@ class Expansive final : public TreePolicy {
   bool prune_;
 };
 
-// A target of eight tokens that looks one token back, and a drafter that has an opinion of it.
+// A target with eight tokens, whose distribution depends on the previous token alone, and a drafter
+// whose distribution is that of the target, uniform or adversarial.
 class World {
  public:
   World(const Case& c, const SamplingParams& sampling) : case_(c), judge_(c.verifier->name) {
@@ -90,7 +91,7 @@ class World {
 
   const std::vector<float>& target(size_t row) const { return target_[row]; }
 
-  // The first two tokens written after the root, in as many cycles as they take.
+  // The first two tokens written after the root, in as many cycles as are needed.
   std::pair<Token, Token> Write(SamplingParams sampling, uint64_t seed) {
     sampling.seed = seed;
     std::vector<Token> text{kRoot};
@@ -108,7 +109,8 @@ class World {
   }
 
  private:
-  // Row 0 follows the root, row 1 + t the first token t; what comes later is nobody's business.
+  // The row of distributions after node `n`: 0 after the root, 1 + t after a first token t. Tokens
+  // after the second are not compared, so row 0 serves for them.
   static size_t RowAfter(const std::vector<Token>& text, const CandidateTree& tree, Node n) {
     const int written = static_cast<int>(text.size()) - 1 + tree.depth(n);
     if (written != 1) return 0;
@@ -130,7 +132,7 @@ class World {
     static const Expansive all(/*prune=*/false), likely(/*prune=*/true);
     const TreePolicy& policy = case_.offer == "pruned" ? likely : all;
     TreeBuilder builder(text.back(), {.max_nodes = 64, .max_depth = 2}, policy, key);
-    // All levels are offered before the policy sees any: the hardest pruning for the law.
+    // Offers all levels before the policy sees any, because such pruning endangers the law most.
     for (Node n = 0; n < builder.tree().size(); ++n) {
       if (builder.tree().depth(n) < 2) Offer(builder, n, draft_[RowAfter(text, builder.tree(), n)]);
     }

@@ -1,5 +1,5 @@
-// Losslessness of the scheduler: whatever is submitted, cancelled, set aside or resumed beside a
-// request, each of its answers equals the one that is decoded alone.
+// Losslessness of the scheduler: each answer of a request equals the one decoded alone, no matter
+// which requests are submitted, cancelled, set aside or resumed beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

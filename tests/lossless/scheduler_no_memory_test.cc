@@ -1,6 +1,6 @@
-// Where the system gives no more memory, every answer of a scheduler ends: either equal to the
-// answer that its request gets when run alone, or with an error after a prefix of that answer. This
-// program's own mmap refuses on demand.
+// When the system has no more memory, every answer of a scheduler ends: either equal to the answer
+// that its request gets when run alone, or with an error after a prefix of that answer. This
+// program's own mmap fails on demand.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -89,7 +89,8 @@ void UseUp(MemoryReserve& reserve) {
   }
 }
 
-// What a pass took of the reserve comes from the answers, and where they cannot fill it they end.
+// When the memory reserve has been used up and the system has no memory to refill it, running
+// answers end with an error.
 TEST(SchedulerWithoutMemory, NothingIsWrittenWithoutTheReserve) {
   Target plain_target(TinyConfig(2)), target(TinyConfig(2));
   const auto tokenizer = PiecesTokenizer(97);

@@ -49,7 +49,7 @@ class AnswerReader {
   AnswerReader(std::unique_ptr<Stream> stream, int answers)
       : stream_(std::move(stream)), answers_(static_cast<size_t>(answers)) {}
 
-  // Takes the events that are there, without waiting.
+  // Consumes the events that are there, without waiting.
   void Read();
   // Waits for events until the stream ends. Another thread runs the scheduler.
   void ReadAll();

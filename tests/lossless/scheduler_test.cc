@@ -1,4 +1,4 @@
-// The scheduler, one behaviour a test, mostly without its own thread.
+// Tests of the scheduler, one behaviour per test, mostly without the scheduler's own thread.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -226,8 +226,8 @@ TEST_F(SchedulerTest, AnswersOfOnePromptReadItOnce) {
   }
 }
 
-// Four requests begin with the same 70 tokens and go on with 20 of their own. The first reads them
-// in passes of 16 rows; the others wait for it rather than read them too.
+// Four requests begin with the same 70 tokens and go on with 20 of their own. The first request
+// reads them in passes of 16 rows; the others wait for it instead of reading them as well.
 TEST_F(SchedulerTest, RequestsThatArriveTogetherReadTheirPrefixOnce) {
   constexpr int kShared = 70, kOwn = 20, kRequests = 4;
   for (const bool keeps : {true, false}) {
@@ -347,7 +347,7 @@ TEST_F(SchedulerTest, CountsWhatItDoes) {
   EXPECT_GT(counters.most_bytes, 0u);
 }
 
-// A pass takes a chunk of the long prompt beside the rows of running answers.
+// A pass computes a chunk of the long prompt beside the rows of running answers.
 TEST_F(SchedulerTest, ALongPromptDoesNotKeepOthersFromWriting) {
   Rig rig(target_, "none");
   SchedulerOptions options = Options();

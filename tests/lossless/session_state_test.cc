@@ -25,7 +25,7 @@ class SessionState : public ::testing::TestWithParam<std::string> {
   }
 };
 
-// KV hygiene.
+// The committed rows of a session's cache equal those of a fresh prefill.
 TEST_P(SessionState, CommittedRowsAreThoseOfAPrefill) {
   Rig rig(target_, GetParam()), fresh(target_, "none");
   for (uint64_t i = 0; i < 3; ++i) {
@@ -243,7 +243,7 @@ TEST_P(SessionState, TheContextEndsTheAnswer) {
   }
 }
 
-// Every token in turn is the stop token: it may be a root, lie deep in a draft, or never occur.
+// Each token is tried as the stop token: it may be a root, lie deep in a draft, or never occur.
 TEST_P(SessionState, StopsAfterTheFirstStopToken) {
   Rig rig(target_, GetParam()), plain(target_, "none");
   const std::vector<Token> prompt = RepetitivePrompt(5, 60, 97);

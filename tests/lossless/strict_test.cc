@@ -1,6 +1,6 @@
 // The host keeps its contract with devices: on the strict backend, whose memory the host cannot
-// touch, every drafter, tree and verifier writes the same text as on the backend that it wraps.
-// FT_TEST_BACKEND=strict:cpu runs other tests on it.
+// touch, every drafter, tree and verifier gives the same text as on the backend inside it. With
+// FT_TEST_BACKEND=strict:cpu other tests run on it, too.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -52,7 +52,8 @@ inline void ExpectLikeliestChildren(const CandidateTree& tree, Node n,
   ASSERT_EQ(better, children) << "a likelier token was left out";
 }
 
-// What the makers of random drafts need to know of `target`. `weights`: those of the target.
+// The description of `target` that the makers of random drafts need. `weights`: those of the
+// target.
 inline TestTarget MadeFor(const Target& target, WeightSource& weights) {
   return {target.model->config(),
           *target.tokenizer,

@@ -90,7 +90,7 @@ TreeBuilder LargeDraft(Target& target, const char* drafter, const TreePolicy& po
   return builder;
 }
 
-// 64 nodes a level for eight levels find room in a draft's cache.
+// A draft's cache has room for eight levels of 64 nodes.
 TEST(DraftRoom, FollowsTheTree) {
   Target target(TinyConfig(2));
   const auto policy = *NewTreePolicy("eagle2:total_token=512,depth=8,top_k=64");
@@ -101,7 +101,7 @@ TEST(DraftRoom, FollowsTheTree) {
   }
 }
 
-// A level with more nodes than one pass of the draft takes is fed in several passes.
+// A level with more nodes than one pass of the draft can have is fed in several passes.
 TEST(DraftRoom, LevelsMayExceedAPass) {
   const auto policy = *NewTreePolicy("vct:width=12,depth=3");
   std::vector<std::string> trees;
