@@ -72,9 +72,10 @@ TEST_F(DraftParity, Eagle) {
   }
 }
 
-// The target has enough layers for three hidden states, which are compared, too.
+// This draft has a target of its own, with enough layers for three hidden states, which are
+// compared, too.
 TEST_F(DraftParity, Eagle3) {
-  target_.reset();  // reads file_
+  target_.reset();  // before file_, which it reads
   file_ = *ModelFile::Open(kFolder + "eagle3/target");
   target_ = *LoadModel(*file_, *backend_);
   GoldenReader golden = Golden("eagle3");

@@ -22,7 +22,7 @@ import numpy as np
 FORMATS = ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q4_K", "Q5_K", "Q6_K"]
 # The types for which the package has ggml's reference quantisation.
 QUANTISED = ["F16", "BF16", "Q8_0", "Q4_0", "Q4_1", "Q5_0", "Q5_1"]
-# Where half-precision scales lie in a block: random bits there would be mostly infinities and NaNs.
+# The bytes of half-precision scales in a block. Random bits there could be infinities or NaNs.
 SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208]}
 BLOCKS = 12

@@ -16,7 +16,7 @@ namespace {
 
 struct Golden {
   const char* name;
-  const char* pre;  // the name its pre-tokenizer should be recognised by
+  const char* pre;  // the name by which its pre-tokenizer should be recognised
 };
 
 class HuggingFace : public testing::TestWithParam<Golden> {};
@@ -44,7 +44,7 @@ TEST_P(HuggingFace, EveryCaseMatches) {
   }
 }
 
-// Each named pre-tokenizer recognises numbers of all scripts and splits them as the library does.
+// Each named pre-tokenizer splits numbers of all scripts as the library does.
 TEST(HuggingFacePieces, NumbersOfEveryScriptSplitAlike) {
   const Result<Json> goldens =
       ReadJsonFile(FT_SOURCE_DIR "/tests/parity/tokenizer/goldens/numbers.json");
