@@ -1,5 +1,6 @@
 #!/bin/sh
-# The commands as users' scripts see them: statuses, streams, the statistics contract.
+# Tests of the commands as users' scripts see them: exit statuses, output streams and the contents
+# of --stats files.
 # usage: cli_test.sh FORETOKEN MODEL FOLDER
 set -u
 bin=$1 model=$2 dir=$3
@@ -11,7 +12,7 @@ export XDG_CACHE_HOME
 
 generate() { "$bin" generate -m "$model" -t 1 --ignore-eos "$@"; }
 
-# Bad usage is 2, with a word on what is wrong.
+# Wrong usage ends with status 2 and a message that says what is wrong.
 expect_status 2 "no command" "$bin"
 expect_text "foretoken demo" err "no command says what to begin with"
 expect_status 2 "unknown command" "$bin" frobnicate
@@ -48,7 +49,8 @@ expect_status 2 "mistyped option of a part" "$bin" bench decode --row 3
 expect_text "no option --row; did you mean --rows?; 'foretoken bench decode --help'" err "mistyped option of a part"
 expect_status 2 "model without -m" "$bin" chat "$model"
 expect_text "expected an option; did you mean -m .*tiny.gguf?" err "model without -m"
-# llama.cpp's options: taken where they mean the same, answered where not.
+# llama.cpp's options: accepted if they mean the same or change nothing here; otherwise a message
+# explains what to use.
 expect_status 0 "our options" generate -p "hello" -n 12 --temp 0.9 --seed 3 --top-k 40 --logit-bias 104:2 -q
 cp "$dir/out" "$dir/ours"
 expect_status 0 "llama.cpp's options" generate -p "hello" -n 12 --temperature 0.9 -s 3 --top-k 40 --logit-bias 104+2 -q \
@@ -112,7 +114,7 @@ expect_status 1 "two forms" formed -j '{}' --grammar 'root ::= "a"'
 expect_text "expected one" err "two forms"
 expect_status 2 "a form and --ignore-eos" formed -j '{}' --ignore-eos
 
-# An option that lacks its value does not take the next option for it.
+# An option without its value does not swallow the next option.
 expect_status 2 "--stats without a file" generate -p a --stats --chat
 expect_text "--stats has no value: found the option --chat; write --stats=--chat" err "--stats without a file"
 [ ! -e "--chat" ] || fail "a file named --chat was written"
@@ -139,7 +141,7 @@ cmp -s "$dir/out" "$dir/kept" || fail "the seed that was printed does not repeat
 expect_status 0 "another random seed" generate -p "hello" -n 20 --temp 2 --seed -1
 cmp -s "$dir/out" "$dir/kept" && fail "-1 is a fixed seed"
 
-# Infinite logits, from biases or temperatures, and logits that are no numbers.
+# Infinite logits, from biases or temperatures, and logits that are NaN.
 for verifier in exact nucleus sequential chain tree typical; do
   for bias in 98:inf 98:3e38; do
     expect_status 0 "$verifier, $bias" generate -p "hello" -n 6 --temp 0.5 --verifier $verifier \
@@ -147,7 +149,8 @@ for verifier in exact nucleus sequential chain tree typical; do
     [ "$(cat "$dir/out")" = bbbbbb ] || fail "$verifier, $bias: wrote $(cat "$dir/out")"
   done
 done
-# wrong_weight FILE OFFSET COUNT VALUE: the model with floats of output.weight, or behind it, set to VALUE.
+# wrong_weight FILE OFFSET COUNT VALUE: writes the model to FILE with COUNT floats set to VALUE, from
+# float OFFSET on, counted from the first of output.weight.
 wrong_weight() {
   python3 -c "import struct, sys
 name, first, count, value = sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5])
@@ -167,7 +170,7 @@ for options in "" "--temp 1" "--temp 1 --verifier sequential" "--temp 1 --verifi
   expect_text "the pass at position 4 gave a logit that is not a number" err "logits that are no numbers $options"
 done
 
-# What the world gets wrong is 1, with the name of the file.
+# Faults of files end with status 1 and a message that names the file.
 expect_status 1 "missing model" "$bin" generate -m "$dir/none.gguf" -p a
 expect_text "none.gguf" err "missing model"
 expect_status 1 "missing prompt file" generate -f "$dir/none.txt"
@@ -187,7 +190,8 @@ expect_status 1 "bad tree file" generate -p a --tree "static:file=$dir/bad_tree.
 expect_text "bad_tree.txt:2" err "bad tree file"
 expect_status 1 "unwritable statistics" generate -p a -n 4 --stats "$dir/none/stats.json"
 
-# So do more threads than the system starts. With stacks of a terabyte these are about a hundred.
+# More threads than the system can start end with status 1, too. With stacks of a terabyte it can
+# start about a hundred.
 crowded() { (ulimit -s 1000000000 && exec "$bin" "$@"); }
 if (ulimit -s 1000000000) 2>/dev/null; then
   for command in "generate -p a" chat "find-heads -o $dir/crowded.json" "bench overhead" \
@@ -244,7 +248,8 @@ expect_status 0 "llma" generate -p "hello hello hello" -n 40 --drafter llma --tr
 expect_status 0 "draft model" generate -p "hello hello hello" -n 37 --drafter draft-model --check --tree paper \
   --draft-model "$model" --temp 1 --stats "$dir/twin.json"
 [ "$(json "$dir/twin.json" "s['tau_micro']")" = 6.0 ] || fail "a model refuses its own drafts"
-# By default: copying alone where no draft lies beside the model; drafts/ holds none, some or broken ones.
+# The default drafter copies text, and uses a draft from drafts/ beside the model: the folder is
+# missing, or has drafts, or broken ones.
 expect_status 0 "plain" generate -p "hello hello hello" -n 40 --drafter none --stats "$dir/default.json"
 grep -q "tokens a pass" "$dir/err" && fail "plain decoding speaks of drafts: $(cat "$dir/err")"
 [ "$(json "$dir/default.json" "s['tau_micro']")" = 1.0 ] || fail "--drafter none drafts"
@@ -304,7 +309,7 @@ expect_text "no.txt" err "llma with a missing reference"
 expect_status 0 "count-ngrams" "$bin" count-ngrams -m "$model" --out "$dir/ngrams" --force -n 2 \
   --most 5 --data "$dir/corpus.txt"
 [ "$(wc -l <"$dir/ngrams")" -eq 5 ] || fail "count-ngrams: not 5 lines"
-# A data set answered anew: in order, whatever the batch, and resumable.
+# distill answers a data set: in order, the same with any batch size, and resumable.
 for i in 1 2 3 4 5; do
   printf '{"messages": [{"role": "user", "content": "hello %s"}, %s{"role": "user", "content": "and"}]}\n' \
     $i '{"role": "assistant", "content": "x"}, '
@@ -347,7 +352,7 @@ for other in corpus.txt corpus.jsonl; do
   expect_text "no output of distill" err "distill over $other"
   cmp -s "$dir/$other" "$dir/kept" || fail "distill: $other was changed"
 done
-# What the answers depend on is kept beside them.
+# A record of what the answers depend on is kept beside them.
 begin_answers() {
   head -n 2 "$dir/one.jsonl" >"$dir/begun.jsonl"
   cp "$dir/one.jsonl.run.json" "$dir/begun.jsonl.run.json"
@@ -392,7 +397,7 @@ expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats
 tail -n 1 "$dir/out" >"$dir/last.json"
 [ "$(json "$dir/last.json" "s['new_tokens']")" = 8 ] || fail "--stats - is not the last line"
 
-# Verifiers: greedily the same text; what they promise is in the statistics.
+# Verifiers write the same greedy text, and the statistics hold what each verifier guarantees.
 for verifier in exact nucleus sequential chain tree typical; do
   expect_status 0 "$verifier, greedy" generate -p "hello hello hello" -n 40 --drafter pld \
     --verifier $verifier --check --stats "$dir/$verifier.json"
@@ -421,7 +426,8 @@ expect_text "sequential" err "unknown verifier lists the known"
 expect_status 1 "unknown verifier option" generate -p a --verifier typical --verifier-opt epsilon=1
 expect_text "epsilon" err "unknown verifier option"
 
-# Attribution: offsets of both texts hold the same characters; one threshold, fewer spans.
+# Attribution: the offsets of a span select the same characters in both texts, and a larger
+# threshold gives fewer spans.
 expect_status 0 "--attribute" generate -p "üü aaaaaaaaaaaaaaaaaaaa" -n 40 -q --drafter pld \
   --logit-bias 97:1000 --attribute "$dir/copies.json"
 [ "$(json "$dir/copies.json" "len(s['spans']) > 0 and s['prompt'].startswith('üü a') and all( \
@@ -475,7 +481,7 @@ expect_status 1 "bench fidelity of too little text" "$bin" bench fidelity -m "$m
   --reference "$model" --data "$dir/fidelity.txt"
 expect_text "expected at least a window of 256 tokens" err "bench fidelity of too little text"
 
-# Options that change how, not what.
+# Options that change how a text is computed do not change the text.
 expect_status 0 "two threads" "$bin" generate -m "$model" -t 2 --ignore-eos -p "hello hello hello" \
   -n 24 -q
 cmp -s "$dir/out" "$dir/plain" || fail "two threads write another text"
@@ -491,7 +497,7 @@ for tree in auto pct; do
   expect_status 0 "$tree" generate -p "hello hello hello" -n 40 --drafter pld+h --tree "$tree" --check
   ls "$dir/cache/foretoken"/costs-*.json >/dev/null || fail "$tree keeps no measured costs"
 done
-# By default trees are sized by measured costs, where that cannot change the text.
+# By default trees are sized by measured costs, unless that could change the text.
 rm -rf "$dir/cache"
 expect_status 0 "a tree that costs cannot change" generate -p "hello" -n 8 --drafter pld --temp 1 --verifier chain
 [ -e "$dir/cache" ] && fail "costs were measured although a tree could change the text"
@@ -600,7 +606,8 @@ expect_text "^auto: [0-9.]* times as fast as plain decoding over these 4 tasks, 
 expect_text "foretoken chat -m .*$(basename "$model")$" out "demo says what to type"
 expect_status 0 "demo --all" "$bin" demo -m "$model" -t 1 -n 6 --seconds 1 --all --json "$dir/demo.json"
 [ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --all"
-# Near the program, SmolLM2 is preferred to what is shipped; here a file of that name.
+# Among the models near the program, demo prefers SmolLM2, here another model under that name, to
+# the shipped one.
 mkdir -p "$dir/place/bin" "$dir/place/models/drafts"
 cp "$bin" "$dir/place/bin/foretoken"
 cp "$model" "$dir/place/models/a.gguf"
@@ -658,7 +665,7 @@ expect_status 0 "bench spec goes on" resumed -n 20 --json "$dir/resumed.json"
   fail "bench spec --resume answers the rest"
 [ "$(wc -l <"$dir/journal.jsonl")" = 4 ] && head -n 2 "$dir/journal.jsonl" | cmp -s - "$dir/begun.jsonl" ||
   fail "bench spec --resume asks nothing twice"
-# What reports rely on is checked where the journal is read: counts, tokens, sizes of lists.
+# Reading a journal checks the counts, tokens and sizes of lists that reports rely on.
 cp "$dir/journal.jsonl" "$dir/whole.jsonl"
 for change in 's/"turn_cycles":\[/&9,/' 's/"turns":\[\[/&999999,/' 's/"turns":\[\[/&-1,/' 's/"question":0/"question":2e30/' \
   's/"cycles":\[\[0/"cycles":[[-7/' 's/"texts":\[/&"more",/' 's/"id"/"name"/'; do
@@ -765,7 +772,8 @@ expect_status 0 "export-draft --force" export_draft -o "$served" --layout sglang
 expect_status 2 "export-draft to nobody" export_draft -o "$served" --layout ollama
 expect_status 0 "export-draft --help" "$bin" export-draft --help
 expect_text "bf16 (default)" out "export-draft --help"
-# Models that are not whole: every command says so, none writes a file of them, inspect shows what there is.
+# Incomplete models: every command names the fault, none writes a file, and inspect shows what can
+# be read.
 python3 - "$model" "$dir" <<'PYTHON'
 import struct, sys
 data, folder = open(sys.argv[1], "rb").read(), sys.argv[2]
@@ -804,7 +812,8 @@ done
 [ "$(json "$dir/out" "(s['config']['layers'], s['memory']['weights_by_type']['F32']['tensors'])")" = "(3, 30)" ] ||
   fail "inspect --json of a model that lacks a tensor: $(head -c 400 "$dir/out")"
 
-# What a chat template refuses and what data cannot be read is counted, with the reason.
+# Documents that the chat template refuses or that cannot be read are left out and counted, with the
+# reason.
 printf '{"text": "hello"}\n{"messages": [{"role": "user", "content": [{"type": "text", "text": "hello"}]}]}\n' >"$dir/odd.jsonl"
 corpus_of() { "$bin" "$1" -m "$2" -t 1 -q --data "$dir/odd.jsonl" --out "$dir/odd.out" --force; }
 for command in build-datastore count-ngrams; do
@@ -1016,7 +1025,8 @@ printf '%s\n' '{"step":3,"loss":"low"}' >>"$dir/run/log.jsonl"
 expect_status 1 "train plot of a broken log" "$bin" train plot "$dir/run"
 expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train plot of a broken log"
 
-# A tree that no pass can hold is refused, unless its likeliest nodes are asked for.
+# A tree with more nodes than a pass can score is refused, unless --draft-max limits it to its
+# likeliest nodes.
 expect_status 1 "generate with too large a tree" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --tree vct:width=8,depth=3
 expect_text "tree vct:width=8,depth=3: has up to 584 nodes, and a pass scores 511 at most" err "generate with too large a tree"
 for tree in beam:beams=64,steps=8 cape:gamma=64; do
@@ -1099,7 +1109,8 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   expect_text "out of memory: a smaller --batch" err "train without memory"
   [ "$(wc -l <"$dir/err")" = 1 ] || fail "train without memory: one sentence: $(cat "$dir/err")"
 
-  # A draft in one command, and one tau: the run prints, and its draft file holds, what bench spec measures.
+  # train makes a draft in one command, and there is one tau: the run prints and the draft file
+  # holds what bench spec measures.
   i=0
   while [ $i -lt 100 ]; do
     printf '{"messages": [{"role": "user", "content": "Say %s"}, {"role": "assistant", "content": "I say %s"}]}\n' $i $i
@@ -1162,7 +1173,7 @@ expect_status 1 "train without the trainer" "$dir/alone/foretoken" train hass
 expect_text "make train. builds the trainer" err "train without the trainer"
 rm -rf "$dir/alone"
 
-# Other engines: a script that prints what llama.cpp prints stands for it.
+# Other engines. A script that prints what llama.cpp prints takes its place.
 mkdir -p "$dir/peers" "$dir/nothing"
 cat >"$dir/peers/llama-cli" <<'EOF'
 #!/bin/sh
@@ -1203,8 +1214,10 @@ chmod +x "$dir/nothing/llama-cli"
 expect_status 1 "a peer that fails" peers --peer-bin "$dir/nothing"
 expect_text "llama-cli: exited with status 3: no such model" err "a peer that fails"
 
-# Where memory runs out a command says so, wherever it does: status 1 and a sentence, never an abort.
-# expect_little_memory WHAT COMMAND...: from what the program takes to begin with up to what the command takes.
+# A command that runs out of memory, at any point, ends with status 1 and a message, never with an
+# abort.
+# expect_little_memory WHAT COMMAND...: runs COMMAND with more and more memory, from what the program
+# needs to start up to what COMMAND needs.
 expect_little_memory() {
   what=$1
   shift
@@ -1219,7 +1232,7 @@ expect_little_memory() {
 }
 if (ulimit -v 8000000 && "$bin" --version) >/dev/null 2>&1; then # a sanitizer reserves terabytes
   least=4000
-  # A shell of its own keeps to itself how the program's loader fails.
+  # A shell of its own hides how the program's loader fails.
   until sh -c 'ulimit -v "$1" && "$2" --version; exit $?' sh "$least" "$bin" >/dev/null 2>&1; do
     least=$((least + 2000))
   done

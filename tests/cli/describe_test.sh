@@ -7,7 +7,7 @@ mkdir -p "$dir"
 
 . "$(dirname "$0")/expect.sh"
 
-# The page as shown, without font changes.
+# The text of a manual page, without font changes.
 shown() { sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' "$1"; }
 # Long options that a help text shows.
 long_options() { grep -oE '(^|[ ,])--[a-z][a-z0-9-]*' "$1" | sed 's/^[ ,]*//' | sort -u; }

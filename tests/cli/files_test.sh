@@ -1,5 +1,6 @@
 #!/bin/sh
-# Files of commands: unreadable inputs are refused, inputs are never overwritten, nothing is left behind.
+# The files of commands: unreadable inputs are refused, inputs are never overwritten, no temporary
+# file is left behind.
 # usage: files_test.sh FORETOKEN MODEL FOLDER
 set -u
 bin=$1 model=$2 dir=$3
@@ -14,8 +15,8 @@ printf '{"question_id": 1, "category": "writing", "turns": ["hello hello"]}\n' >
 printf '{"messages": [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "x"}]}\n' >"$dir/chats.jsonl"
 spec() { timeout 60 "$bin" bench spec -m "$model" -t 1 -n 4 -q --warm-up 0 --methods pld "$@"; }
 
-# Folders are refused at once. Pipes are read as prompts and refused as other inputs; in place of the kept costs they
-# stop no command.
+# Folders are refused at once. Pipes are read as prompts and refused as other inputs. A pipe or
+# folder in place of the stored costs does not stop a command.
 expect_status 1 "a folder as prompt" generate -f "$dir"
 expect_text "^foretoken: $dir: is a folder; a file is expected$" err "a folder as prompt"
 : >"$dir/empty"
@@ -90,7 +91,8 @@ expect_text "an output never replaces" err "chat /save"
 expect_status 1 "two outputs in one file" generate -p a --drafter pld --stats "$dir/x" --attribute "$dir/../$(basename "$dir")/x"
 expect_text "named for two outputs" err "two outputs in one file"
 
-# An output that cannot be written is reported before the work: here, before the missing model is.
+# An output that cannot be written is reported before the work begins: here, before the missing
+# model.
 for option in --stats --attribute; do
   expect_status 1 "$option nowhere" "$bin" generate -m none.gguf -p a --drafter pld $option "$dir/none/x"
   expect_text "$dir/none/x: cannot write into" err "$option nowhere"
@@ -121,7 +123,7 @@ expect_status 0 "its journal is taken up" spoken
 [ "$(wc -l <"$dir/journal.jsonl")" = 2 ] || fail "its journal is begun anew: $(cat "$dir/journal.jsonl")"
 
 # A full disk is an error everywhere.
-# full WHAT COMMAND...
+# full WHAT COMMAND...: the command fails with an error if its standard output is full.
 full() {
   what=$1
   shift
@@ -147,7 +149,7 @@ full "bench spec" spec --questions "$questions"
 full "bench fidelity" "$bin" bench fidelity -m "$model" -t 1 --reference "$model" --data "$0" --positions 20
 full "inspect of a draft" "$bin" inspect "$(dirname "$0")/../../models/drafts/foretoken-demo-24m-hass-q8_0.gguf"
 full "inspect --tensors" "$bin" inspect "$model" --tensors
-# It is reported before the work: here, before the missing model is.
+# A full disk is reported before the work begins: here, before the missing model.
 for option in --stats --attribute; do
   expect_status 1 "$option into a full disk" "$bin" generate -m none.gguf -p a --drafter pld $option /dev/full
   expect_text "/dev/full: cannot write: No space left on device" err "$option into a full disk"

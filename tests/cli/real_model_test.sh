@@ -25,7 +25,7 @@ expect() {
 }
 prompt='Correct this text, and answer with the text only: The market open every Saturday. The farmers brings bread to the
 market, and the market close at noon.'
-# One thread, as several would wait for each other while other processes use the cores.
+# One thread, because several would wait for each other while other processes use the cores.
 generate() { "$bin" generate -m "$model" -t 1 --chat -p "$prompt" -n 40 -q "$@"; }
 
 # The usual layout: the draft in drafts/ beside the model.
