@@ -63,7 +63,7 @@ def logprobs(c):
 
 
 def check_entries(entries, text, usage, alternatives):
-    """Expects one entry a token, bytes that add up to the text, and alternatives in falling order."""
+    """Expects one entry per token, bytes that add up to the text, and alternatives in falling order."""
     written = b"".join(bytes(e["bytes"]) for e in entries)
     that(written.decode("utf-8", errors="ignore").startswith(text), f"bytes {written!r} are not those of {text!r}")
     that(

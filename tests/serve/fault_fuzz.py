@@ -16,7 +16,7 @@ check = SUITE.check
 HANGS = 60  # seconds after which an answer to a whole request counts as missing
 LOOK = 0.2  # seconds that a client waits if the server may rightly wait for more bytes
 FINE = (501, 503, 505)  # acceptable 5xx: not implemented, unavailable, HTTP version not supported
-LARGE_EVERY = 500  # one of so many requests has 100 MB
+LARGE_EVERY = 500  # one in this many requests has 100 MB
 
 
 class NoReply(Exception):

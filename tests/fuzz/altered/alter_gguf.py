@@ -7,7 +7,7 @@ from alter_bytes import NOT_UTF8, alter_any, extreme, flip_bits, pack
 
 FORMS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "B", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
-# tensor type: (elements of a block, bytes of a block)
+# tensor type: (elements per block, bytes per block)
 BLOCKS = {0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 12: (256, 144),
           13: (256, 176), 14: (256, 210), 26: (1, 4), 30: (1, 2)}
 

@@ -69,7 +69,7 @@ def all_kinds(root, with_trainer):
     def listed(folder):
         return sorted(f"{folder}/{name}" for name in os.listdir(f"{root}/{folder}"))
 
-    small_context = "raise the context"  # from a model whose altered file declares too short a context
+    small_context = "raise the context"  # the message if the altered model declares too short a context
 
     def draft_commands(method, path):
         return [f"inspect {path}", f"inspect {path} --json", lambda rng: drafting(rng, path, method)]
@@ -108,7 +108,7 @@ def all_kinds(root, with_trainer):
         Kind("training log", 2, ["texts/run"], ["train plot {file} --out {out}"]),
         Kind("prompt", 2, ["texts/corpus.txt"],
              ["generate -t 1 -q -m {tiny} -n 2 -f {file}", generate("-m {tiny} -n 2 --drafter llma --reference {file} --tree paper")],
-             names_file=False),  # the message for a prompt that is too long or empty names the prompt
+             names_file=False),  # if it is too long or empty, the message names the prompt instead
         Kind("costs", 1, listed("measured/foretoken"), [generate("-m {tiny} -n 3 --drafter pld --check")], names_file=False,
              copied="cache/foretoken/"),
     ]

@@ -102,7 +102,7 @@ class Runner:
             self.check_originals()
 
     def check_originals(self):
-        """Ends the program unless every kind's command takes every original unaltered."""
+        """Ends the program unless each unaltered original is accepted by a command of its kind."""
         for kind in self.kinds:
             for original in kind.originals:
                 folder = f"{self.cases}/original"
