@@ -55,7 +55,7 @@ TEST_F(CgroupTest, FractionsAreRoundedUp) {
   EXPECT_EQ(Cores(), 1);
 }
 
-TEST_F(CgroupTest, TheLeastUpTheHierarchyCounts) {
+TEST_F(CgroupTest, TheSmallestQuotaUpTheHierarchyCounts) {
   Process(kVersion2, "0::/a/b/c\n");
   Write("/sys/fs/cgroup/a/cpu.max", "300000 100000\n");
   Write("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
@@ -69,7 +69,7 @@ TEST_F(CgroupTest, TheLeastUpTheHierarchyCounts) {
 
 // A container sees its own cgroup as the root: in a cgroup namespace, or because only that cgroup
 // is mounted.
-TEST_F(CgroupTest, OfAContainer) {
+TEST_F(CgroupTest, AContainerReadsItsOwnCgroup) {
   Process(kVersion2, "0::/\n");
   Write("/sys/fs/cgroup/cpu.max", "50000 10000\n");
   EXPECT_EQ(Cores(), 5);
@@ -82,7 +82,7 @@ TEST_F(CgroupTest, OfAContainer) {
   EXPECT_EQ(Cores(), 5);
 }
 
-TEST_F(CgroupTest, VersionOne) {
+TEST_F(CgroupTest, VersionOneQuotasAreRead) {
   Process(kVersion1, "5:cpuset:/\n4:cpu,cpuacct:/user/x\n0::/\n");
   const std::string folder = "/sys/fs/cgroup/cpu,cpuacct/user";
   Write(folder + "/x/cpu.cfs_quota_us", "-1\n");

@@ -29,7 +29,7 @@ TEST(Rng, NoiseIsAPureFunctionAndSpreads) {
 }
 
 // MayReach is false only for noise below the bound, and it is false for most of that noise.
-TEST(Rng, NoiseThatReachesIsNeverRuledOut) {
+TEST(Rng, NoiseThatReachesTheBoundIsNeverRuledOut) {
   const GumbelNoise noise(42, 7);
   int possible = 0;
   for (int t = 0; t < 100000; ++t) {
@@ -48,7 +48,7 @@ TEST(Rng, PurposesHaveNoiseOfTheirOwn) {
 }
 
 // Draw returns the index in whose part of the cumulative weights `u` falls.
-TEST(Rng, DrawTakesItsShareOfTheMass) {
+TEST(Rng, DrawFollowsTheCumulativeWeights) {
   const std::vector<float> weights{0, 1, 0, 2, 1, 0};
   EXPECT_EQ(Draw(weights, 1e-9), 1);
   EXPECT_EQ(Draw(weights, 0.249), 1);

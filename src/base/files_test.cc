@@ -178,7 +178,7 @@ TEST_F(FilesTest, ALinkStaysAndItsFileIsWritten) {
 }
 
 // Only files of processes that no longer exist are removed.
-TEST_F(FilesTest, LeftoversOfKilledProcessesGo) {
+TEST_F(FilesTest, LeftoversOfKilledProcessesAreRemoved) {
   const std::string dead = std::to_string(DeadProcess()), alive = std::to_string(getppid());
   Make("report.tmp" + dead, "half");
   Make("report.tmp" + alive, "half");
@@ -219,7 +219,7 @@ TEST_F(FilesTest, AddressesOfMappedFilesAreKnown) {
 }
 
 // Bytes that are not UTF-8 become U+FFFD.
-TEST(JsonText, TakesWhateverBytesThereAre) {
+TEST(JsonText, ReplacesBytesThatAreNotUtf8) {
   EXPECT_EQ(JsonText(Json{{"path", "a\xff.txt"}}), "{\"path\":\"a\xef\xbf\xbd.txt\"}");
   EXPECT_EQ(JsonText(Json{{"\xc3", 1}}), "{\"\xef\xbf\xbd\":1}");
   EXPECT_EQ(JsonText(Json{{"naïve", {1, 2}}}, 1), "{\n \"naïve\": [\n  1,\n  2\n ]\n}");

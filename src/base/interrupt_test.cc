@@ -38,7 +38,7 @@ TEST(InterruptGuard, NotesEveryStopWhereAStepMustBeFinished) {
 }
 
 // Without kEveryStop, SIGTERM keeps its handler.
-TEST(InterruptGuard, LeavesTerminationToItsOwnersOtherwise) {
+TEST(InterruptGuard, LeavesSigtermAloneWithoutEveryStop) {
   const auto terminate = [] {
     const InterruptGuard guard;
     std::raise(SIGTERM);
@@ -47,7 +47,7 @@ TEST(InterruptGuard, LeavesTerminationToItsOwnersOtherwise) {
 }
 
 // The guard's destructor restores the earlier handlers.
-TEST(InterruptGuard, RestoresWhatWasThere) {
+TEST(InterruptGuard, RestoresTheEarlierHandlers) {
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
   { const InterruptGuard guard(Notes::kEveryStop); }

@@ -6,7 +6,7 @@
 namespace foretoken {
 namespace {
 
-TEST(NearestName, FindsWhatWasMeant) {
+TEST(NearestName, IsTheNameWithTheFewestEdits) {
   const std::vector<std::string> names = {"temp", "top-k", "top-p", "repeat-penalty", "n"};
   EXPECT_EQ(NearestName("tmep", names), "temp");    // two letters swapped
   EXPECT_EQ(NearestName("tem", names), "temp");     // one letter missing
@@ -21,7 +21,7 @@ TEST(NearestName, FindsWhatWasMeant) {
 }
 
 // DidYouMean returns a question, or nothing where no name is near.
-TEST(NearestName, IsASentence) {
+TEST(NearestName, DidYouMeanIsAQuestionOrNothing) {
   EXPECT_EQ(DidYouMean("tmep", {"temp"}, "--"), "; did you mean --temp?");
   EXPECT_EQ(DidYouMean("seed", {"temp"}), "");
 }

@@ -59,7 +59,7 @@ TEST(Profile, ScopesOfANullProfileDoNothing) {
 }
 
 // A worker's time counts for the part of the thread that started the job.
-TEST(Profile, OfATeam) {
+TEST(Profile, AWorkersTimeCountsForTheCallersPart) {
   const auto pool = *ThreadPool::Create(3);
   Profile profile(3);
   pool->Watch(&profile);

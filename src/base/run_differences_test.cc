@@ -30,7 +30,7 @@ TEST(RunDifferencesTest, ValuesAreShown) {
 }
 
 // Files are matched by name and compared by content; folders do not matter.
-TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
+TEST(RunDifferencesTest, FilesAreComparedByNameAndContent) {
   const Json was = DataRecord({"/a/x.txt", "/a/y.txt"}, {"1", "2"});
   EXPECT_TRUE(CompareData(was, DataRecord({"/b/x.txt", "y.txt"}, {"1", "2"})).empty());
   EXPECT_THAT(
@@ -43,7 +43,7 @@ TEST(RunDifferencesTest, FilesAreToldByContentNotByFolder) {
 }
 
 // InSentences shows a limited number of sentences; FieldList names each field once.
-TEST(RunDifferencesTest, ListsAreShortAndFieldsOnce) {
+TEST(RunDifferencesTest, LongListsAreCutAndFieldsAreNamedOnce) {
   const std::vector<RunDifference> some = {{"data", "a"}, {"lr", "b"}, {"data", "c"}};
   EXPECT_EQ(InSentences(some), "a; b; c");
   EXPECT_EQ(InSentences(some, 2), "a; b; and 1 more");
@@ -51,7 +51,7 @@ TEST(RunDifferencesTest, ListsAreShortAndFieldsOnce) {
 }
 
 // A file's hash depends on its contents only.
-TEST(HashFileTest, IsTheContentsAlone) {
+TEST(HashFileTest, DependsOnTheContentsAlone) {
   const std::string path = testing::TempDir() + "hash_" + std::to_string(getpid());
   const auto hash = [&](const std::string& content) {
     std::ofstream(path) << content;

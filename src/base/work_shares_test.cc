@@ -51,7 +51,7 @@ TEST(WorkShares, EachThreadGoesThroughItsOwnShareInOrder) {
 }
 
 // Pieces are multiples of `least`, except the last of a share.
-TEST(WorkShares, PiecesAreAsLargeAsAskedFor) {
+TEST(WorkShares, PiecesAreMultiplesOfTheLeastSize) {
   WorkShares shares(2);
   shares.Split(2, 88, kTogether, 20);
   Pieces slow = {shares.Take(1)};  // of the share 44 to 88
@@ -90,7 +90,7 @@ TEST(WorkShares, AFastThreadTakesHalfOfWhatIsLeft) {
 }
 
 // Any number of items is handed out completely to any number of threads.
-TEST(WorkShares, AnyCountOnAnyThreads) {
+TEST(WorkShares, HandsOutAnyCountToAnyNumberOfThreads) {
   for (int threads : {1, 2, 3, 7}) {
     WorkShares shares(threads);
     for (int64_t count : {0, 1, 3, 4, 5, 31, 352, 2001}) {

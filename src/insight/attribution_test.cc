@@ -18,7 +18,7 @@ Spans Copied(const std::vector<Token>& answer, const std::vector<Pos>& sources, 
   return CopiedSpans(tokens, 8, sources, least);
 }
 
-TEST(CopiedSpans, AcceptedRunsOfTheLengthAskedFor) {
+TEST(CopiedSpans, AreAcceptedRunsOfTheLeastLength) {
   const std::vector<Token> answer{50, 12, 13, 51, 15, 52};
   const std::vector<Pos> sources{-1, 2, 3, -1, 5, -1};
   EXPECT_EQ(Copied(answer, sources), (Spans{{1, 3, 2}, {4, 5, 5}}));
@@ -82,7 +82,7 @@ TEST(QuotedAnswer, PassagesAreTheNumberedParagraphs) {
   EXPECT_EQ(passage("Question"), 0);
 }
 
-TEST(AttributionScore, PrecisionRecallAndTheirMean) {
+TEST(AttributionScore, GivesPrecisionRecallAndTheirMean) {
   AttributionScore score;
   EXPECT_EQ(score.f1(), 0);
   for (auto [quoted, attributed] : {std::pair{1, 1}, {1, 2}, {2, 0}, {0, 1}, {0, 0}, {3, 3}}) {

@@ -42,7 +42,7 @@ double RelativeError(DType type, const std::vector<float>& values) {
   return std::sqrt(error / square);
 }
 
-TEST(DType, NamesAndSizes) {
+TEST(DType, EveryTypeHasItsNameAndSizes) {
   for (const DType type : kAll) {
     EXPECT_TRUE(IsKnownDType(static_cast<uint32_t>(type)));
     EXPECT_EQ(*ParseDType(DTypeName(type)), type);
@@ -123,7 +123,7 @@ TEST(DType, ExtremeValuesDoNotCrash) {
 }
 
 // Detects NaN or infinity in the last value, and in each half-precision scale of a block.
-TEST(AllFinite, LooksAtValuesAndScales) {
+TEST(AllFinite, FindsNanAndInfinityInValuesAndScales) {
   const std::vector<float> values(512, 0.5f);
   const std::pair<DType, std::vector<size_t>> kinds[] = {
       {DType::kQ8_0, {0}},    {DType::kQ4_0, {0}},    {DType::kQ4_1, {0, 2}},

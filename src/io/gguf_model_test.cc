@@ -139,7 +139,7 @@ TEST_F(GgufModel, VocabularyWithoutTensorsOpens) {
   EXPECT_TRUE((*model)->tensors().empty());
 }
 
-TEST_F(GgufModel, KeysThatAreOutOfRange) {
+TEST_F(GgufModel, KeysOutOfRangeAreNamed) {
   const std::pair<const char*, uint32_t> lies[] = {
       {"llama.block_count", 0},      {"llama.block_count", 1u << 30},
       {"llama.embedding_length", 0}, {"llama.attention.head_count", 1u << 20},
@@ -153,7 +153,7 @@ TEST_F(GgufModel, KeysThatAreOutOfRange) {
   }
 }
 
-TEST_F(GgufModel, KeysThatDisagree) {
+TEST_F(GgufModel, KeysThatDisagreeAreErrors) {
   writer_.SetU32("llama.attention.head_count_kv", 3);
   EXPECT_THAT(Complaint(), HasSubstr("4 attention heads, expected a multiple of its 3"));
   writer_.SetU32("llama.attention.head_count_kv", 2);
@@ -163,7 +163,7 @@ TEST_F(GgufModel, KeysThatDisagree) {
   EXPECT_EQ(Complaint(), "opened");
 }
 
-TEST_F(GgufModel, TensorsAndCountsThatDisagree) {
+TEST_F(GgufModel, TensorsThatDisagreeWithTheKeysAreErrors) {
   const std::tuple<const char*, uint32_t, const char*> lies[] = {
       {"llama.block_count", 1, "'blk.1.attn_norm.weight' belongs to layer 1, but block_count is 1"},
       {"llama.block_count", 3, "'blk.2.attn_norm.weight' is missing, expected shape [64]"},
@@ -187,7 +187,7 @@ TEST_F(GgufModel, TensorsAndCountsThatDisagree) {
   }
 }
 
-TEST_F(GgufModel, BiasesOfSomeLayersAlone) {
+TEST_F(GgufModel, BiasesInSomeLayersOnlyAreAnError) {
   AddZeros(writer_, "blk.1.attn_q.bias", {64});
   EXPECT_THAT(Complaint(), HasSubstr("tensor 'blk.0.attn_q.bias' is missing"));
 }
@@ -221,7 +221,7 @@ TEST_F(GgufModel, PartlyOpenedFilesHoldWhatCanBeRead) {
   EXPECT_EQ((*shown)->tokenizer().tokens.size(), 4u);
 }
 
-TEST_F(GgufModel, ValuesOfAnotherType) {
+TEST_F(GgufModel, ValuesOfAnotherTypeAreErrors) {
   writer_.SetU32("tokenizer.ggml.add_bos_token", 1);
   EXPECT_TRUE(Opened()->tokenizer().add_bos);
   writer_.SetI32("tokenizer.ggml.add_bos_token", 0);
@@ -248,14 +248,14 @@ TEST_F(GgufModel, ValuesOfAnotherType) {
                                      "true or false"));
 }
 
-TEST_F(GgufModel, ScoresOfPieces) {
+TEST_F(GgufModel, PiecesWithoutMergesNeedScores) {
   writer_.SetString("tokenizer.ggml.model", "llama");
   EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.scores' is missing"));
   writer_.SetI32s("tokenizer.ggml.scores", {0, -1, -2, 0});
   EXPECT_THAT(Opened()->tokenizer().scores, ElementsAre(0, -1, -2, 0));
 }
 
-TEST_F(GgufModel, SplittingThatIsNotNamedIsWarnedOf) {
+TEST_F(GgufModel, AMissingPreTokenizerNameIsWarnedOf) {
   writer_.SetString("tokenizer.ggml.pre", "");
   testing::internal::CaptureStderr();
   EXPECT_NE(Opened(), nullptr);
@@ -277,14 +277,14 @@ TEST_F(GgufModel, EndsComeFromTheTemplateToo) {
   EXPECT_EQ(model->tokenizer().types[2], TokenType::kControl);
 }
 
-TEST_F(GgufModel, FeaturesThatAreMissing) {
+TEST_F(GgufModel, UnsupportedFeaturesAreNamed) {
   writer_.SetString("llama.rope.scaling.type", "longrope");
   EXPECT_THAT(Complaint(), HasSubstr("'llama.rope.scaling.type' is 'longrope'"));
   writer_.SetString("general.architecture", "gemma");
   EXPECT_THAT(Complaint(), HasSubstr("general.architecture is 'gemma', expected llama, qwen2"));
 }
 
-TEST_F(GgufModel, TokenizersThatLie) {
+TEST_F(GgufModel, InvalidTokenizersAreErrors) {
   writer_.SetI32s("tokenizer.ggml.token_type", {1, 1, 1});
   EXPECT_THAT(Complaint(), HasSubstr("'tokenizer.ggml.token_type' has 3 items"));
   writer_.SetI32s("tokenizer.ggml.token_type", {1, 1, 1, 9});
@@ -303,7 +303,7 @@ TEST_F(GgufModel, TokenizersThatLie) {
   EXPECT_THAT(Complaint(), HasSubstr("has 4 rows, expected one for each of the 3 tokens"));
 }
 
-TEST_F(GgufModel, FrequencyFactorsOfAnotherShape) {
+TEST_F(GgufModel, FrequencyFactorsOfAnotherShapeAreAnError) {
   writer_.AddTensor("rope_freqs.weight", DType::kF32, {4}, [](std::span<std::byte> out) {
     std::fill(out.begin(), out.end(), std::byte{0});
   });
@@ -311,7 +311,7 @@ TEST_F(GgufModel, FrequencyFactorsOfAnotherShape) {
               HasSubstr("'rope_freqs.weight' is F32 with 4 columns, expected F32 [8]"));
 }
 
-TEST_F(GgufModel, FrequencyFactorsThatAreNotPositive) {
+TEST_F(GgufModel, FrequencyFactorsThatAreNotPositiveAreAnError) {
   writer_.AddTensor("rope_freqs.weight", DType::kF32, {8}, [](std::span<std::byte> out) {
     std::fill(out.begin(), out.end(), std::byte{0});
   });

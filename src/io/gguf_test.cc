@@ -51,7 +51,7 @@ TEST(GgufParse, EveryTruncationIsAnError) {
   }
 }
 
-TEST(GgufParse, WrongMagicVersionAndByteOrder) {
+TEST(GgufParse, WrongMagicVersionOrByteOrderIsAnError) {
   GgufRecipe recipe;
   recipe.magic = "GGML";
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("does not begin with 'GGUF'"));
@@ -62,7 +62,7 @@ TEST(GgufParse, WrongMagicVersionAndByteOrder) {
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("big-endian"));
 }
 
-TEST(GgufParse, CountsThatTheFileCannotHold) {
+TEST(GgufParse, CountsBeyondTheFileAreErrors) {
   for (const uint64_t lie : {uint64_t{1000}, uint64_t{1} << 40, ~uint64_t{0}}) {
     GgufRecipe recipe;
     recipe.tensor_count = lie;
@@ -73,7 +73,7 @@ TEST(GgufParse, CountsThatTheFileCannotHold) {
   }
 }
 
-TEST(GgufParse, KeysThatLie) {
+TEST(GgufParse, InvalidKeysAreErrors) {
   Bytes long_key;
   long_key.Add<uint64_t>(1ull << 62).Raw("key").Add<uint32_t>(4).Add<uint32_t>(1);
   EXPECT_THAT(ComplaintAboutEntry(long_key), HasSubstr("truncated in metadata key 0"));
@@ -85,7 +85,7 @@ TEST(GgufParse, KeysThatLie) {
   EXPECT_THAT(ComplaintAboutEntry(not_utf8), HasSubstr("'k\\xff' is not UTF-8"));
 }
 
-TEST(GgufParse, KeysThatOccurTwice) {
+TEST(GgufParse, DuplicateKeysAreErrors) {
   GgufRecipe recipe;
   recipe.entries = Bytes()
                        .Text("twice")
@@ -98,7 +98,7 @@ TEST(GgufParse, KeysThatOccurTwice) {
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("'twice' occurs twice"));
 }
 
-TEST(GgufParse, ValuesThatLie) {
+TEST(GgufParse, InvalidValuesAreErrors) {
   Bytes type;
   type.Text("k").Add<uint32_t>(13).Add<uint64_t>(0);
   EXPECT_THAT(ComplaintAboutEntry(type), HasSubstr("'k' has value type 13"));
@@ -107,7 +107,7 @@ TEST(GgufParse, ValuesThatLie) {
   EXPECT_THAT(ComplaintAboutEntry(text), HasSubstr("truncated in metadata key 'k'"));
 }
 
-TEST(GgufParse, ArrayLengthsThatOverflow) {
+TEST(GgufParse, ArraysBeyondTheFileAreErrors) {
   for (const uint32_t type : {0u, 5u, 8u, 10u, 12u}) {
     for (const uint64_t lie : {uint64_t{100000}, uint64_t{1} << 61, ~uint64_t{0}}) {
       Bytes array;
@@ -120,7 +120,7 @@ TEST(GgufParse, ArrayLengthsThatOverflow) {
   EXPECT_THAT(ComplaintAboutEntry(nested), HasSubstr("array of arrays"));
 }
 
-TEST(GgufParse, AlignmentsThatLie) {
+TEST(GgufParse, InvalidAlignmentsAreErrors) {
   for (const uint32_t lie : {0u, 3u, 4u, 48u, 1u << 30}) {
     Bytes entry;
     entry.Text("general.alignment").Add<uint32_t>(4).Add(lie);
@@ -132,7 +132,7 @@ TEST(GgufParse, AlignmentsThatLie) {
   EXPECT_THAT(ComplaintAboutEntry(text), HasSubstr("'general.alignment' is of another type"));
 }
 
-TEST(GgufParse, TensorNamesThatRepeatOrAreNotText) {
+TEST(GgufParse, TensorNamesThatRepeatOrAreNotTextAreErrors) {
   GgufRecipe recipe;
   recipe.second_name = recipe.first_name;
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("tensor 'a.weight' occurs twice"));
@@ -140,7 +140,7 @@ TEST(GgufParse, TensorNamesThatRepeatOrAreNotText) {
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("is not UTF-8"));
 }
 
-TEST(GgufParse, TensorTypesThatAreNotSupported) {
+TEST(GgufParse, UnsupportedTensorTypesAreNamed) {
   const std::pair<uint32_t, const char*> types[] = {
       {4, "Q4_2"},    {9, "Q8_1"},   {10, "Q2_K"},  {11, "Q3_K"}, {20, "IQ4_NL"},
       {23, "IQ4_XS"}, {29, "IQ1_M"}, {39, "MXFP4"}, {77, "77"},   {0xffffffff, "4294967295"}};
@@ -166,7 +166,7 @@ TEST(GgufParse, NamesLfsPointersAndHtmlPages) {
   EXPECT_THAT(Complaint("<!doctype html>\n<html></html>"), HasSubstr("test.gguf: is an HTML page"));
 }
 
-TEST(GgufParse, ShapesThatLie) {
+TEST(GgufParse, InvalidShapesAreErrors) {
   GgufRecipe recipe;
   recipe.first_dims = 5;
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("has 5 dimensions"));
@@ -185,7 +185,7 @@ TEST(GgufParse, ShapesThatLie) {
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("a multiple of 256"));
 }
 
-TEST(GgufParse, OffsetsThatLie) {
+TEST(GgufParse, InvalidOffsetsAreErrors) {
   GgufRecipe recipe;
   recipe.second_offset = 260;
   EXPECT_THAT(Complaint(recipe.Build()), HasSubstr("expected a multiple of 32"));

@@ -30,7 +30,7 @@ std::string Complaint(const Json& json) {
   return config.ok() ? "parsed" : config.error().message;
 }
 
-TEST(HfConfig, GeometryAndDefaults) {
+TEST(HfConfig, ReadsGeometryAndFillsInDefaults) {
   const ModelConfig config = Parsed(TinyConfig("LlamaForCausalLM"));
   EXPECT_EQ(config.architecture, "llama");
   EXPECT_EQ(config.vocab, 8);
@@ -60,7 +60,7 @@ TEST(HfConfig, ModelTypeServesWhereNoClassIsNamed) {
       HasSubstr("config.json: field 'architectures' is 'GemmaForCausalLM', expected Llama"));
 }
 
-TEST(HfConfig, SlidingWindows) {
+TEST(HfConfig, SlidingWindowsFollowTheFamily) {
   EXPECT_EQ(Parsed(With("MistralForCausalLM", {{"sliding_window", 64}})).sliding_window, 64);
   EXPECT_EQ(Parsed(With("MistralForCausalLM", {{"sliding_window", nullptr}})).sliding_window, 0);
   EXPECT_EQ(Parsed(With("LlamaForCausalLM", {{"sliding_window", 64}})).sliding_window, 0);
@@ -88,7 +88,7 @@ TEST(HfConfig, MixedAttentionIsRefused) {
               HasSubstr("some layers have a sliding window"));
 }
 
-TEST(HfConfig, LinearAndYarnScalingInBothStyles) {
+TEST(HfConfig, ReadsLinearAndYarnScalingInBothStyles) {
   const ModelConfig linear =
       Parsed(With("LlamaForCausalLM", {{"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}}));
   EXPECT_EQ(linear.rope_scaling, Scaling::kLinear);
@@ -143,7 +143,7 @@ TEST(HfConfig, RefusesOtherScaling) {
               HasSubstr("rope_scaling: is not a JSON object"));
 }
 
-TEST(HfConfig, FieldsThatLie) {
+TEST(HfConfig, InvalidFieldsAreNamed) {
   const std::pair<const char*, Json> lies[] = {
       {"vocab_size", nullptr},        {"vocab_size", 0},
       {"hidden_size", -64},           {"hidden_size", "64"},
@@ -162,7 +162,7 @@ TEST(HfConfig, FieldsThatLie) {
   }
 }
 
-TEST(HfConfig, Generation) {
+TEST(HfConfig, GenerationDefaultsApplyIfSamplingIsOn) {
   const auto generation = ParseHfGeneration(
       R"({"eos_token_id":[5,7],"temperature":0.7,"top_p":0.8,"top_k":20,"do_sample":true})",
       "generation_config.json");
@@ -175,7 +175,7 @@ TEST(HfConfig, Generation) {
   EXPECT_FALSE(ParseHfGeneration(R"({"top_k":"many"})", "g").ok());
 }
 
-TEST(HfNames, KnownTensorsAndNothingElse) {
+TEST(HfNames, TranslatesKnownTensorsAndNothingElse) {
   EXPECT_EQ(GgufTensorName("model.layers.12.self_attn.q_proj.bias"), "blk.12.attn_q.bias");
   EXPECT_EQ(GgufTensorName("model.layers.0.mlp.down_proj.weight"), "blk.0.ffn_down.weight");
   EXPECT_EQ(GgufTensorName("lm_head.weight"), "output.weight");

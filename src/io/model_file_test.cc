@@ -117,7 +117,7 @@ TEST_F(ModelFiles, ShardsAreFoundByTheIndex) {
   EXPECT_THAT(Complaint(directory_.path()), HasSubstr("the name of a file beside the index"));
 }
 
-TEST_F(ModelFiles, DirectoriesThatLackOrAddSomething) {
+TEST_F(ModelFiles, MissingFilesAndUnknownTensorsAreNamed) {
   EXPECT_THAT(Complaint(directory_.path()), HasSubstr("config.json: cannot open"));
   directory_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   EXPECT_THAT(Complaint(directory_.path()), HasSubstr("has neither model.safetensors nor"));
@@ -132,7 +132,7 @@ TEST_F(ModelFiles, DirectoriesThatLackOrAddSomething) {
 }
 
 // Error messages use the directory's own names.
-TEST_F(ModelFiles, DirectoriesWhoseTensorsAndCountsDisagree) {
+TEST_F(ModelFiles, TensorsThatDisagreeWithTheConfigAreErrors) {
   Json config = TinyConfig("LlamaForCausalLM");
   const auto complaint = [&](const char* field, int value) {
     Json lie = config;

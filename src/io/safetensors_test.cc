@@ -44,7 +44,7 @@ TEST(Safetensors, EveryTruncationIsAnError) {
   EXPECT_EQ(ComplaintAboutFile(whole), "parsed");
 }
 
-TEST(Safetensors, HeadersThatLie) {
+TEST(Safetensors, InvalidHeadersAreErrors) {
   std::string huge = TinySafetensors({{"a", {4}}});
   huge[7] = '\x7f';
   EXPECT_THAT(ComplaintAboutFile(huge), HasSubstr("the header is said to be"));
@@ -54,13 +54,13 @@ TEST(Safetensors, HeadersThatLie) {
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":5})"), HasSubstr("not described by a JSON object"));
 }
 
-TEST(Safetensors, NamesThatOccurTwice) {
+TEST(Safetensors, DuplicateNamesAreErrors) {
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
                                    R"("a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})"),
               HasSubstr("names a tensor twice"));
 }
 
-TEST(Safetensors, FieldsThatAreMissingOrOfAnotherKind) {
+TEST(Safetensors, FieldsThatAreMissingOrOfAnotherKindAreErrors) {
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})"),
               HasSubstr("'a' has no array 'shape'"));
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"shape":[1],"data_offsets":[0,4]}})"),
@@ -74,7 +74,7 @@ TEST(Safetensors, FieldsThatAreMissingOrOfAnotherKind) {
   }
 }
 
-TEST(Safetensors, SizesAndOffsetsThatLie) {
+TEST(Safetensors, InvalidSizesAndOffsetsAreErrors) {
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})"),
               HasSubstr("has 4 bytes, expected 8"));
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"dtype":"F32","shape":[8],"data_offsets":[0,32]}})"),
@@ -88,7 +88,7 @@ TEST(Safetensors, SizesAndOffsetsThatLie) {
               HasSubstr("more than any file holds"));
 }
 
-TEST(Safetensors, TensorsThatOverlap) {
+TEST(Safetensors, OverlappingTensorsAreErrors) {
   EXPECT_THAT(ComplaintAboutHeader(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
                                    R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})"),
               HasSubstr("'b' overlaps tensor 'a'"));

@@ -27,7 +27,7 @@ TEST(TokenRanking, CoverageIsInterpolatedBetweenSteps) {
   EXPECT_EQ(ranking.Coverage(5), 1.0f) << "the last step has one token";
 }
 
-TEST(TokenRanking, TheFirstKeepTheirShares) {
+TEST(TokenRanking, FirstKeepsTheCoverageOfItsTokens) {
   const TokenRanking ranking = Small().ranking;
   EXPECT_EQ(ranking.First(9), ranking);
   const TokenRanking first = ranking.First(3);

@@ -56,7 +56,7 @@ TEST(ChatTemplate, PrintsValuesAsPythonDoes) {
   EXPECT_EQ(Value("1, 2"), "(1, 2)");
 }
 
-TEST(ChatTemplate, Arithmetic) {
+TEST(ChatTemplate, ArithmeticMatchesPython) {
   EXPECT_EQ(Value("1 + 2 * 3 - -4"), "11");
   EXPECT_EQ(Value("7 / 2"), "3.5");
   EXPECT_EQ(Value("-7 // 2"), "-4");
@@ -70,7 +70,7 @@ TEST(ChatTemplate, Arithmetic) {
   EXPECT_TRUE(IsError(Value("9223372036854775807 + 1")));
 }
 
-TEST(ChatTemplate, LogicAndComparison) {
+TEST(ChatTemplate, LogicAndComparisonsMatchPython) {
   EXPECT_EQ(Value("1 < 2 < 3 and not 3 < 2"), "True");
   EXPECT_EQ(Value("'' or 'x'"), "x");
   EXPECT_EQ(Value("0 and 1"), "0");
@@ -82,7 +82,7 @@ TEST(ChatTemplate, LogicAndComparison) {
   EXPECT_TRUE(IsError(Value("1 < 'a'")));
 }
 
-TEST(ChatTemplate, AttributesItemsAndSlices) {
+TEST(ChatTemplate, AttributesItemsAndSlicesMatchJinja) {
   const std::string variables = R"({"d": {"a": [1, 2, 3, 4], "items": 5}, "s": "aéz"})";
   EXPECT_EQ(Value("d.a[1], d['a'][-1], d.a.0", variables), "(2, 4, 1)");
   EXPECT_EQ(Value("d['items']", variables), "5");
@@ -95,7 +95,7 @@ TEST(ChatTemplate, AttributesItemsAndSlices) {
   EXPECT_EQ(Value("nope.more", variables), "error: t: line 1: 'nope' is undefined");
 }
 
-TEST(ChatTemplate, StringMethods) {
+TEST(ChatTemplate, StringMethodsMatchPython) {
   EXPECT_EQ(Value("' a '.strip() ~ 'xxay'.lstrip('x') ~ 'ayy'.rstrip('y')"), "aaya");
   EXPECT_EQ(Value("'a,b,c'.split(','), 'a  b '.split(), 'a,b,c'.split(',', 1)"),
             "(['a', 'b', 'c'], ['a', 'b'], ['a', 'b,c'])");
@@ -112,7 +112,7 @@ TEST(ChatTemplate, StringMethods) {
   EXPECT_TRUE(IsError(Value("'a'.nothing()")));
 }
 
-TEST(ChatTemplate, DictMethodsAndTheSandbox) {
+TEST(ChatTemplate, DictMethodsMatchPythonWithinTheSandbox) {
   const std::string variables = R"({"d": {"b": 1, "a": 2}})";
   EXPECT_EQ(Rendered("{% for k, v in d.items() %}{{ k }}={{ v }};{% endfor %}", variables),
             "b=1;a=2;");
@@ -123,7 +123,7 @@ TEST(ChatTemplate, DictMethodsAndTheSandbox) {
   EXPECT_EQ(Value("d.__class__", variables), "");
 }
 
-TEST(ChatTemplate, Filters) {
+TEST(ChatTemplate, FiltersMatchJinja) {
   EXPECT_EQ(Value("[3, 1, 2]|sort, ['b', 'A']|sort, [1, 2]|sort(reverse=true)"),
             "([1, 2, 3], ['A', 'b'], [2, 1])");
   EXPECT_EQ(Value("{'b': 1, 'A': 2}|dictsort"), "[('A', 2), ('b', 1)]");
@@ -143,7 +143,7 @@ TEST(ChatTemplate, Filters) {
   EXPECT_EQ(Value("1|nope"), "error: t: line 1: there is no filter named 'nope'");
 }
 
-TEST(ChatTemplate, ToJson) {
+TEST(ChatTemplate, ToJsonMatchesTransformers) {
   const std::string variables = R"({"v": {"a": [1, 2.0, "é\n<\"", null, true], "b": {}}})";
   EXPECT_EQ(Value("v|tojson", variables), R"({"a": [1, 2.0, "é\n<\"", null, true], "b": {}})");
   EXPECT_EQ(Value("[1, {'a': []}]|tojson(indent=2)"), "[\n  1,\n  {\n    \"a\": []\n  }\n]");
@@ -153,7 +153,7 @@ TEST(ChatTemplate, ToJson) {
   EXPECT_TRUE(IsError(Value("missing|tojson")));
 }
 
-TEST(ChatTemplate, Tests) {
+TEST(ChatTemplate, TestsMatchJinja) {
   EXPECT_EQ(Value("'a' is string, {} is mapping, [] is iterable, 1 is number, 1.0 is integer"),
             "(True, True, True, True, False)");
   EXPECT_EQ(Value("none is none, x is undefined, x is not defined, true is true, 3 is odd"),
@@ -163,7 +163,7 @@ TEST(ChatTemplate, Tests) {
   EXPECT_EQ(Value("1 is nope"), "error: t: line 1: there is no test named 'nope'");
 }
 
-TEST(ChatTemplate, Loops) {
+TEST(ChatTemplate, LoopsMatchJinja) {
   EXPECT_EQ(Rendered("{% for x in 'abc' %}{{ loop.index }}{{ x }}{{ loop.last }} {% endfor %}"),
             "1aFalse 2bFalse 3cTrue ");
   EXPECT_EQ(Rendered("{% for x in [] %}a{% else %}none{% endfor %}"), "none");
@@ -180,7 +180,7 @@ TEST(ChatTemplate, Loops) {
       "111");
 }
 
-TEST(ChatTemplate, SetNamespaceAndWith) {
+TEST(ChatTemplate, AssignmentsMatchJinjasScopes) {
   EXPECT_EQ(Rendered("{% set ns = namespace(n=0) %}{% for i in range(4) %}"
                      "{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}"),
             "6");
@@ -191,7 +191,7 @@ TEST(ChatTemplate, SetNamespaceAndWith) {
   EXPECT_TRUE(IsError(Rendered("{% set d = {} %}{% set d.x = 1 %}")));
 }
 
-TEST(ChatTemplate, Macros) {
+TEST(ChatTemplate, MacrosBindArgumentsAsInJinja) {
   EXPECT_EQ(Rendered("{% macro f(a, b=a ~ '!') %}[{{ a }}|{{ b }}]{% endmacro %}"
                      "{{ f(1) }}{{ f(1, b=2) }}{{ f(b=3) }}"),
             "[1|1!][1|2][|3]");
@@ -208,7 +208,7 @@ TEST(ChatTemplate, Macros) {
   EXPECT_TRUE(IsError(Rendered("{% macro f(a) %}{% endmacro %}{{ f(z=2) }}")));
 }
 
-TEST(ChatTemplate, Whitespace) {
+TEST(ChatTemplate, WhitespaceIsTrimmedAsInTransformers) {
   EXPECT_EQ(Rendered("a\n  {% if true %}\nb\n  {% endif %}\nc\n"), "a\nb\nc");
   EXPECT_EQ(Rendered("a  {%- if true -%}  b  {%- endif %}  c"), "ab  c");
   EXPECT_EQ(Rendered("a\n  {%+ if true %}b{% endif +%}\nc"), "a\n  b\nc");
@@ -260,7 +260,7 @@ TEST(ChatTemplate, HostileTemplatesEndWithAnError) {
       Rendered(grow + "{% for x in [ns.v] %}{% set ns.v = loop %}{% endfor %}{% endfor %}")));
 }
 
-TEST(ChatTemplate, StrftimeNow) {
+TEST(ChatTemplate, StrftimeNowShowsTheGivenTime) {
   // The third day of 1970: the year is the same in every time zone.
   const std::string text = Rendered("{{ strftime_now('%Y') }}", "{}", {.now = 200'000});
   EXPECT_EQ(text, "1970");

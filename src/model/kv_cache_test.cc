@@ -298,7 +298,7 @@ class VisibilityTest : public ::testing::Test {
   KvCache cache_;
 };
 
-TEST_F(VisibilityTest, SmallTree) {  // root -> {a, b}, a -> {c}
+TEST_F(VisibilityTest, ARowSeesItsAncestorsAndItself) {  // root -> {a, b}, a -> {c}
   ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0, 1}).ok());
   const Visibility v = cache_.VisibleFrom(0, 4);
   EXPECT_EQ(Seen(v, 0), (std::vector{0}));
@@ -342,7 +342,7 @@ TEST_F(VisibilityTest, MatchesAncestorsOfRandomForests) {
 using KvCacheDeathTest = VisibilityTest;
 
 // Arguments that break the contract of KvCache end the process.
-TEST_F(KvCacheDeathTest, RefusesBrokenPromises) {
+TEST_F(KvCacheDeathTest, ABrokenContractEndsTheProcess) {
   EXPECT_DEATH((void)cache_.Append(std::array{0}), "check failed");  // its own parent
   ASSERT_TRUE(cache_.Append(std::array{kNoNode, 0, 0}).ok());
   EXPECT_DEATH(cache_.Commit(std::array{0, 1, 2}), "check failed");  // siblings

@@ -13,7 +13,7 @@ namespace {
 
 ModelConfig Tiny() { return *ShapeByName("tiny"); }
 
-TEST(ShapeByName, KnowsItsShapes) {
+TEST(ShapeByName, EveryNameGivesAValidShape) {
   for (const char* name : {"llama2-13b", "llama3-8b", "llama2-7b", "1.1b", "160m", "34m", "tiny"}) {
     const auto config = ShapeByName(name);
     ASSERT_TRUE(config.ok());
@@ -96,7 +96,7 @@ TEST(NewRandomModel, RefusesRowsThatAreNoWholeBlocks) {
             "random model: token_embd.weight has rows of 64 values; Q4_K needs a multiple of 256");
 }
 
-TEST(RopeTable, PlainFrequencies) {
+TEST(RopeTable, FrequenciesFallGeometricallyWithoutScaling) {
   ModelConfig config = Tiny();
   config.rope_dim = 4;
   config.rope_interleaved = true;
@@ -106,7 +106,7 @@ TEST(RopeTable, PlainFrequencies) {
   EXPECT_TRUE(table.interleaved);
 }
 
-TEST(RopeTable, LinearScalingAndFactors) {
+TEST(RopeTable, LinearScalingAndFactorsDivideFrequencies) {
   ModelConfig config = Tiny();
   config.rope_dim = 4;
   config.rope_scaling = ModelConfig::RopeScaling::kLinear;
@@ -118,7 +118,7 @@ TEST(RopeTable, LinearScalingAndFactors) {
 }
 
 // Llama 3.1 8B: the fastest pairs are kept, the slowest divided by 8.
-TEST(RopeTable, Llama3Scaling) {
+TEST(RopeTable, Llama3ScalingKeepsFastPairsAndDividesSlowOnes) {
   ModelConfig config = Tiny();
   config.head_dim = config.rope_dim = 128;
   config.rope_base = 500000;
@@ -134,7 +134,7 @@ TEST(RopeTable, Llama3Scaling) {
   EXPECT_GT(table.inv_freq[32], plain(32) / 8);
 }
 
-TEST(RopeTable, YarnMagnitude) {
+TEST(RopeTable, YarnMagnitudeFollowsTheFactorUnlessGiven) {
   ModelConfig config = Tiny();
   config.rope_scaling = ModelConfig::RopeScaling::kYarn;
   config.rope_original_context = 2048;

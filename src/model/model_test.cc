@@ -336,7 +336,7 @@ TEST_P(ModelTest, TapsOfEachSequenceAreItsOwnRows) {
 
 // The input of the LM head has the rows whose logits are wanted, whether or not the last layer is
 // computed for the others.
-TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRowsAskedFor) {
+TEST_P(ModelTest, HeadInputIsTheLastStateOfTheRequestedRows) {
   const auto other = model_->NewCache(kCapacity, GetParam().cache);
   const int vocab = config_.vocab;
   const std::vector<SequenceRows> sequences{

@@ -162,7 +162,7 @@ TEST_F(Documents, LfsPointersAreNoText) {
               HasSubstr("p.jsonl:1: is a Git LFS pointer"));
 }
 
-TEST_F(Documents, FilesBehindAPattern) {
+TEST_F(Documents, FilesOfAPatternAreListedInOrder) {
   const std::string a = Write("a.txt", "x"), b = Write("b.jsonl", ""), c = Write("c.bin", "x");
   EXPECT_EQ(*ListDataFiles(folder_, ""), (std::vector{a, b}));
   EXPECT_EQ(*ListDataFiles("c.*", folder_), std::vector{c});

@@ -70,7 +70,7 @@ TEST(MergeTable, AgreesWithTheDefinition) {
   }
 }
 
-TEST(MergeTable, AMillionSymbols) {
+TEST(MergeTable, AMillionSymbolsMergeIntoOne) {
   MergeTable table;
   for (Token i = 0; i < 20; ++i) table.Add(i, i, {i, i + 1});
   std::vector<Token> symbols(size_t{1} << 20, 0);

@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(Names, EveryRule,
                            return name;
                          });
 
-TEST(PreTokenizer, AHundredMegabytesOfOneCharacter) {
+TEST(PreTokenizer, SplitsAHundredMegabytesOfOneCharacter) {
   const auto pre_tokenizer = PreTokenizer::ForName("llama-bpe");
   for (const char c : {'a', ' '}) {
     const std::string text(100'000'000, c);

@@ -145,7 +145,7 @@ TEST(TokenizerConfig, OfSeveralTemplatesTheDefaultCounts) {
   EXPECT_EQ(data.chat_template, "d");
 }
 
-TEST(TokenizerConfig, EndsOfGenerationByIdAndTurnEndByName) {
+TEST(TokenizerConfig, FindsEndsOfGenerationByIdAndTheTurnEndByName) {
   TokenizerData data = SmallData();
   data.tokens[4] = "<|eot_id|>";
   ASSERT_TRUE(

@@ -99,7 +99,7 @@ TEST(ByteBpe, DecodingGivesBackAnyBytes) {
   }
 }
 
-TEST(ByteBpe, ALongWordAndALongRunOfSpaces) {
+TEST(ByteBpe, DecodingGivesBackLongWordsAndRunsOfSpaces) {
   const auto tokenizer = Make(ByteData());
   for (const char c : {'t', ' '}) {
     const std::string text(3'000'000, c);
@@ -126,7 +126,7 @@ TEST(ByteBpe, SpecialTokensNeedPermissionInText) {
   EXPECT_EQ(tokenizer->Decode(std::vector<Token>{0, 1}, true), "<s><|e|>");
 }
 
-TEST(ByteBpe, BosAndEosWhereTheModelAsks) {
+TEST(ByteBpe, AddsBosAndEosAsTheDataSay) {
   TokenizerData data = ByteData();
   data.add_bos = data.add_eos = true;
   const auto tokenizer = Make(data);

@@ -124,7 +124,7 @@ TEST_F(CopyRanking, DefaultLayerIsTheSameShareOfTheModel) {
 
 // A list beside the model and a list named by `heads` have the same effect: the first `top` heads
 // are used, by default one of this model's 16. Heads given as a value are all used.
-TEST_F(CopyRanking, ListsOfHeadsAreTakenAlike) {
+TEST_F(CopyRanking, AListBesideTheModelActsLikeANamedOne) {
   const Json list = Json::array({Json::array({3, 1}), Json::array({0, 2}), Json::array({2, 0})});
   const TemporaryDirectory folder;
   const std::string model = folder / "model.gguf", file = model + ".heads.json";

@@ -69,13 +69,13 @@ class Identity : public ::testing::TestWithParam<Combination> {
   static inline Plain* plain_ = nullptr;
 };
 
-TEST_P(Identity, Greedy) { ExpectSameText(/*sampled=*/false); }
-TEST_P(Identity, SeededSampling) { ExpectSameText(/*sampled=*/true); }
+TEST_P(Identity, GreedyTextIsTheTargets) { ExpectSameText(/*sampled=*/false); }
+TEST_P(Identity, SeededTextIsTheTargets) { ExpectSameText(/*sampled=*/true); }
 
 // The third axis, verifiers. In greedy decoding every lossless verifier writes the target's text;
 // so does typical acceptance. With sampling, each verifier may write another text, but repeats it
 // exactly. With TestStep above 1, each combination runs only some verifiers, in rotation.
-TEST_P(Identity, EveryVerifier) {
+TEST_P(Identity, EveryVerifierKeepsGreedyTextAndRepeatsSamples) {
   const auto step = static_cast<size_t>(TestStep());
   static size_t turn = 0;
   for (size_t v = turn++ % step; v < AllVerifiers().size(); v += step) {

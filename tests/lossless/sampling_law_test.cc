@@ -161,7 +161,7 @@ class World {
 
 class SamplingLaw : public ::testing::TestWithParam<Case> {};
 
-TEST_P(SamplingLaw, TwoTokens) {
+TEST_P(SamplingLaw, TokenPairsFollowTheExactProbabilities) {
   const SamplingParams sampling{.temperature = 0.9f, .top_k = 7, .repetition_penalty = 1.2f};
   World world(GetParam(), sampling);
   std::vector<double> seen(kVocab * kVocab);

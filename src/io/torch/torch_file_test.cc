@@ -76,7 +76,7 @@ std::string ComplaintAboutZip(const std::string& bytes) {
   return file.ok() ? "read" : file.error().message;
 }
 
-TEST(TorchFile, TensorsOfADictionary) {
+TEST(TorchFile, ReadsTheTensorsOfADictionary) {
   PickledTensor half{.name = "b",
                      .type = "HalfStorage",
                      .offset = "K\x02",
@@ -133,7 +133,7 @@ TEST(TorchFile, TensorsLieInTheirStorage) {
               HasSubstr("torch.OddStorage"));
 }
 
-TEST(TorchFile, ZipFilesThatLie) {
+TEST(TorchFile, InvalidZipFilesAreErrors) {
   const std::string pickle = Pickle({PickledTensor{}});
   EXPECT_THAT(ComplaintAboutZip("no zip"), HasSubstr("is no zip file"));
   EXPECT_THAT(ComplaintAboutZip(Zip({{"x/data.pkl", pickle, 8}})), HasSubstr("is compressed"));

@@ -56,7 +56,7 @@ class DraftParity : public ::testing::Test {
   size_t vocab_ = static_cast<size_t>(target_->config().vocab);
 };
 
-TEST_F(DraftParity, Eagle) {
+TEST_F(DraftParity, EagleMatchesPyTorch) {
   for (const char* folder : {"eagle", "eagle-bin"}) {
     GoldenReader golden = Golden(folder);
     const auto pairs = static_cast<size_t>(golden.Count());
@@ -74,7 +74,7 @@ TEST_F(DraftParity, Eagle) {
 
 // This draft has a target of its own, with enough layers for three hidden states, which are
 // compared, too.
-TEST_F(DraftParity, Eagle3) {
+TEST_F(DraftParity, Eagle3MatchesPyTorch) {
   target_.reset();  // before file_, which it reads
   file_ = *ModelFile::Open(kFolder + "eagle3/target");
   target_ = *LoadModel(*file_, *backend_);
@@ -98,7 +98,7 @@ TEST_F(DraftParity, Eagle3) {
   EXPECT_TRUE(golden.AtEnd());
 }
 
-TEST_F(DraftParity, Edd) {
+TEST_F(DraftParity, EddMatchesPyTorch) {
   GoldenReader golden = Golden("edd");
   const auto text = golden.Values<Token>(static_cast<size_t>(golden.Count()));
   const auto states = golden.Values<float>(text.size() * hidden_);
@@ -113,7 +113,7 @@ TEST_F(DraftParity, Edd) {
   EXPECT_TRUE(golden.AtEnd());
 }
 
-TEST_F(DraftParity, Chimera) {
+TEST_F(DraftParity, ChimeraMatchesPyTorch) {
   GoldenReader golden = Golden("chimera");
   const auto pairs = static_cast<size_t>(golden.Count());
   const auto tokens = golden.Values<Token>(pairs + 1);
@@ -128,7 +128,7 @@ TEST_F(DraftParity, Chimera) {
   EXPECT_TRUE(golden.AtEnd());
 }
 
-TEST_F(DraftParity, ChimeraIsThreeFiles) {
+TEST_F(DraftParity, ChimeraNeedsItsThreeFiles) {
   TemporaryDirectory folder;
   const auto copy = [&](const std::string& from, const std::string& to) {
     std::filesystem::copy_file(kFolder + from, folder.path() + "/" + to);
@@ -148,7 +148,7 @@ TEST_F(DraftParity, ChimeraIsThreeFiles) {
   EXPECT_EQ(complaint(), "opened");
 }
 
-TEST_F(DraftParity, Glide) {
+TEST_F(DraftParity, GlideMatchesPyTorch) {
   GoldenReader golden = Golden("glide");
   const auto tokens = golden.Values<Token>(static_cast<size_t>(golden.Count()) + 1);
   const auto drafted = golden.Values<Token>(static_cast<size_t>(golden.Count()));
@@ -159,7 +159,7 @@ TEST_F(DraftParity, Glide) {
   EXPECT_TRUE(golden.AtEnd());
 }
 
-TEST_F(DraftParity, Hydra) {
+TEST_F(DraftParity, HydraMatchesPyTorch) {
   GoldenReader golden = Golden("hydra");
   const auto rows = static_cast<size_t>(golden.Count());
   const auto features = golden.Values<float>(rows * hidden_);
@@ -174,7 +174,7 @@ TEST_F(DraftParity, Hydra) {
   EXPECT_TRUE(golden.AtEnd());
 }
 
-TEST_F(DraftParity, Medusa) {
+TEST_F(DraftParity, MedusaMatchesPyTorch) {
   GoldenReader golden = Golden("medusa");
   const auto rows = static_cast<size_t>(golden.Count());
   const auto features = golden.Values<float>(rows * hidden_);

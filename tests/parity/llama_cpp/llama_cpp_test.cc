@@ -29,7 +29,7 @@ std::vector<Token> Greedy(Generator& generator, const std::vector<Token>& prompt
 
 class LlamaCppParity : public testing::TestWithParam<std::string> {};
 
-TEST_P(LlamaCppParity, SameGreedyTokens) {
+TEST_P(LlamaCppParity, GreedyTokensMatchLlamaCpp) {
   const auto file = ModelFile::Open(std::string(kFolder) + "tiny.gguf");
   ASSERT_TRUE(file.ok()) << file.error().message;
   const auto goldens = ReadJsonFile(std::string(kFolder) + "goldens.json");

@@ -79,7 +79,7 @@ using BackendAndModel = std::tuple<std::string, const char*>;
 
 class ModelParity : public ::testing::TestWithParam<BackendAndModel> {};
 
-TEST_P(ModelParity, HuggingFaceDirectory) {
+TEST_P(ModelParity, AHuggingFaceDirectoryMatchesTransformers) {
   const auto& [backend, name] = GetParam();
   const auto file = ModelFile::Open(kFolder + name);
   ASSERT_TRUE(file.ok()) << file.error().message;
@@ -88,7 +88,7 @@ TEST_P(ModelParity, HuggingFaceDirectory) {
 
 // Conversion permutes q and k of Llama models for interleaved RoPE, and turns llama3 scaling into a
 // tensor.
-TEST_P(ModelParity, ConvertedToGguf) {
+TEST_P(ModelParity, AConvertedGgufMatchesTransformers) {
   const auto& [backend, name] = GetParam();
   const auto file = ModelFile::Open(kFolder + name);
   ASSERT_TRUE(file.ok()) << file.error().message;
