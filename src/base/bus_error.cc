@@ -19,8 +19,8 @@ void Say(const char* text) {
 // Async-signal-safe.
 void OnBusError(int, siginfo_t* info, void*) {
   const char* path = MappedPathAt(info->si_addr);
-  if (path ==
-      nullptr) {  // not a mapped file of ours: the instruction is retried and ends the process
+  if (path == nullptr) {
+    // Not a mapped file of ours: the instruction is retried and ends the process.
     signal(SIGBUS, SIG_DFL);
     return;
   }

@@ -49,7 +49,7 @@ Result<Json> ParseJson(std::string_view text, std::string_view origin) {
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Error{std::string(origin) + ": is empty; JSON is expected"};
   }
-  // nlohmann::json would take a NUL for the end.
+  // nlohmann::json would treat a NUL as the end of the text.
   if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
     const std::string foreign = ForeignContent(text);
     return Error{

@@ -60,7 +60,7 @@ bool IsLeftover(const std::string& path, std::string_view id) {
   return file.is_open() && flock(file.get(), LOCK_EX | LOCK_NB) == 0;
 }
 
-// Creates a file and locks it, so that no process takes it for a leftover. Errors set errno.
+// Creates a file and locks it, so that no process mistakes it for a leftover. Errors set errno.
 FileHandle CreateLocked(const std::string& path, mode_t mode) {
   constexpr int kTries = 8;
   for (int i = 0; i < kTries; ++i) {

@@ -1,7 +1,7 @@
 // Random numbers addressed by their purpose, not by how many were drawn before.
 //
 // The noise for (seed, position, token) is a pure function of those three, so a sequence samples
-// the same tokens whichever drafter, tree, batch or thread count produced it.
+// the same tokens with any drafter, tree, batch and number of threads.
 #pragma once
 
 #include <bit>

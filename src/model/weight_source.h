@@ -27,8 +27,7 @@ class WeightSource {
   virtual Result<std::unique_ptr<Weight>> PickRows(const std::string& name, int64_t rows,
                                                    int64_t cols, std::span<const int32_t> picked,
                                                    std::optional<DType> type) = 0;
-  // Loads a vector as [1, n] f32, whatever its type in the file. Errors: it is missing or has
-  // another size.
+  // Loads a vector of any type as [1, n] f32. Errors: it is missing or has another size.
   virtual Result<Buffer> Vector(const std::string& name, int64_t n) = 0;
 };
 

@@ -14,8 +14,8 @@
 namespace foretoken {
 namespace {
 
-constexpr uint32_t kInvalidBytes =
-    0x110000;  // "characters" from here on are bytes that are not UTF-8
+// "Characters" from here on are bytes that are not UTF-8.
+constexpr uint32_t kInvalidBytes = 0x110000;
 
 // A character that occurs in no piece is represented by a symbol that never merges.
 Token LoneSymbol(uint32_t character) { return -2 - static_cast<Token>(character); }

@@ -22,8 +22,8 @@ struct EncodeOptions {
 // The tokens of a text given in pieces.
 struct PieceTokens {
   std::vector<Token> tokens;
-  std::vector<size_t>
-      ends;  // [pieces] number of tokens up to each piece's end; a bos counts for the first piece
+  // [pieces] number of tokens up to the end of each piece; a bos counts for the first piece.
+  std::vector<size_t> ends;
 };
 
 // Immutable once built. Thread-safety: const methods may run on any number of threads.

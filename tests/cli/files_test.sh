@@ -52,7 +52,7 @@ expect_status 0 "costs are kept" generate -p a --drafter pld
 for costs in "$dir"/cache/foretoken/costs-*.json; do rm -f "$costs" && mkfifo "$costs"; done
 expect_status 0 "a pipe where costs are kept" generate -p a --drafter pld
 
-# An output replaces no input, whatever its name and with or without --force.
+# An output never replaces an input, under any name, with or without --force.
 ln "$model" "$dir/twin.gguf" 2>/dev/null || cp "$model" "$dir/twin.gguf"
 ln "$dir/twin.gguf" "$dir/hard.gguf"
 ln -s twin.gguf "$dir/soft.gguf"

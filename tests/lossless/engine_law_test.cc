@@ -1,5 +1,5 @@
-// The distribution of the texts of whole runs, in which every part of the engine takes part: with
-// every lossless verifier, pairs of tokens follow their exact probabilities under the target.
+// The distribution of texts that the whole engine writes: with every lossless verifier, pairs of
+// tokens follow their exact probabilities under the target.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -59,8 +59,8 @@ TEST(GuessRanks, AddUpOverTexts) {
   GuessRanks ranks(1);
   EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 6}, 1).ok());
   EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4, 5}, 1).ok());
-  EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4}, 1)
-                  .ok());  // nothing follows the root
+  // Nothing follows the root.
+  EXPECT_TRUE(ranks.Add(*target.model, drafter, std::vector<Token>{1, 4}, 1).ok());
   EXPECT_EQ(ranks.asked(0), 2);
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 1), 0.5);
   EXPECT_DOUBLE_EQ(ranks.TopShare(0, 2), 1);

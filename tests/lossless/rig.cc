@@ -36,7 +36,8 @@ Target::Target(const ModelConfig& config, std::unique_ptr<Backend> on, uint64_t 
 
 namespace {
 
-// Texts that such a target writes. Cached: they depend on neither threads nor rows.
+// Texts that a target with these weights writes. Cached, because they depend on neither threads nor
+// rows.
 const std::vector<std::vector<Token>>& TextsOf(const ModelConfig& config, uint64_t weights) {
   static std::map<std::tuple<int, int, uint64_t>, std::vector<std::vector<Token>>> texts;
   auto& written = texts[{config.vocab, config.kv_heads, weights}];

@@ -257,7 +257,7 @@ class PickleReader {
          ", expected nothing but tensors and what they are made of");
   }
 
-  // ("storage", type, key, device, elements)
+  // Pushes the storage of a persistent id: ("storage", type, key, device, elements).
   void PushStorage(const Value& id) {
     const auto tuple = As<std::shared_ptr<const Tuple>>(id, "a storage");
     if (tuple == nullptr || tuple->items.size() != 5) return Fail("a storage has no five parts");
@@ -275,7 +275,7 @@ class PickleReader {
     Push(As<std::shared_ptr<const PickledTensor>>(arguments->items[0], "a tensor"));
   }
 
-  // (storage, offset, shape, strides, ...)
+  // Pushes the tensor that _rebuild_tensor_v2 makes of (storage, offset, shape, strides, ...).
   void PushTensor(const std::vector<Value>& arguments) {
     if (arguments.size() < 4) return Fail("a tensor has fewer than four parts");
     const auto storage = As<Storage>(arguments[0], "a storage");
