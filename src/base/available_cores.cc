@@ -82,7 +82,10 @@ std::optional<double> ReadQuota(const std::string& folder, int version) {
 // The smallest quota of `cgroup` and the cgroups above it.
 std::optional<double> LeastQuota(const std::string& root, const Hierarchy& h, std::string cgroup) {
   // Path relative to the mounted cgroup; of cgroups outside it only the mount point can be read.
-  if (h.root != "/") cgroup = cgroup.starts_with(h.root) ? cgroup.substr(h.root.size()) : "";
+  if (h.root != "/") {
+    const bool is_inside = (cgroup + "/").starts_with(h.root + "/");
+    cgroup = is_inside ? cgroup.substr(h.root.size()) : "";
+  }
   if (cgroup.starts_with("/..")) cgroup.clear();
   std::optional<double> least;
   for (;;) {

@@ -76,8 +76,11 @@ TEST_F(CgroupTest, AContainerReadsItsOwnCgroup) {
   Process("30 23 0:26 /docker/7f /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n", "0::/docker/7f/x\n");
   Write("/sys/fs/cgroup/x/cpu.max", "40000 10000\n");
   EXPECT_EQ(Cores(), 4);
-  Process("30 23 0:26 /docker/7f /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n", "0::/elsewhere\n");
-  EXPECT_EQ(Cores(), 5);
+  for (const char* outside : {"0::/elsewhere\n", "0::/docker/7f8/x\n"}) {
+    Process("30 23 0:26 /docker/7f /sys/fs/cgroup ro - cgroup2 cgroup2 rw\n", outside);
+    Write("/sys/fs/cgroup8/x/cpu.max", "10000 10000\n");
+    EXPECT_EQ(Cores(), 5);
+  }
   Process(kVersion2, "0::/../outside\n");
   EXPECT_EQ(Cores(), 5);
 }

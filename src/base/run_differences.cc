@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/brief.h"
 #include "base/hash.h"
 #include "base/json.h"
 
@@ -14,7 +15,7 @@ std::string Shown(const Json& value) {
   std::string text = JsonText(value);
   if (value.is_string()) text = text.substr(1, text.size() - 2);
   if (text.empty()) return "none";
-  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+  return Brief(text, kLongest);
 }
 
 // `file`: an entry of DataRecord.

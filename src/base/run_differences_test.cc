@@ -27,6 +27,8 @@ TEST(RunDifferencesTest, ValuesAreShown) {
   EXPECT_EQ(ChangedValue("device", "cpu", "").sentence, "device was cpu, now none");
   EXPECT_EQ(ChangedValue("x", std::string(100, 'a'), 1).sentence,
             "x was " + std::string(60, 'a') + "..., now 1");
+  EXPECT_EQ(ChangedValue("x", std::string(59, 'a') + "\u00e4\u00e4", 1).sentence,
+            "x was " + std::string(59, 'a') + "..., now 1");
 }
 
 // Files are matched by name and compared by content; folders do not matter.

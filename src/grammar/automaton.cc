@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "grammar/brief.h"
+#include "base/brief.h"
 #include "grammar/code_ranges.h"
 #include "grammar/rule_checks.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "base/brief.h"
 #include "base/hex.h"
 #include "base/utf8.h"
-#include "grammar/brief.h"
 #include "grammar/code_ranges.h"
 
 namespace foretoken {

@@ -1,6 +1,6 @@
 #include "grammar/json_schema.h"
 
-#include "grammar/brief.h"
+#include "base/brief.h"
 #include "grammar/gbnf.h"
 #include "grammar/grammar.h"
 #include "grammar/schema_builder.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/brief.h"
 #include "base/check.h"
-#include "grammar/brief.h"
 
 namespace foretoken {
 namespace {

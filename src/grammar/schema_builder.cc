@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "grammar/brief.h"
+#include "base/brief.h"
 #include "grammar/json_exprs.h"
 #include "grammar/schema_merge.h"
 

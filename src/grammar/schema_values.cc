@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "grammar/brief.h"
+#include "base/brief.h"
 #include "grammar/json_exprs.h"
 #include "grammar/regex.h"
 #include "grammar/schema_builder.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/brief.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/types.h"
@@ -89,9 +90,9 @@ class JsonFields {
   }
 
   void Wrong(const char* key, const Json& found, const std::string& expected) {
-    std::string shown = JsonText(found);
-    if (shown.size() > 80) shown = shown.substr(0, 77) + "...";
-    Fail("field '" + std::string(key) + "' is " + shown + ", expected " + expected);
+    constexpr size_t kShown = 80;
+    Fail("field '" + std::string(key) + "' is " + Brief(JsonText(found), kShown) + ", expected " +
+         expected);
   }
 
   void Missing(const char* key, const std::string& expected) {

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/brief.h"
 #include "base/json.h"
 #include "jinja/interpreter.h"
 #include "jinja/parser.h"
@@ -22,14 +23,6 @@ constexpr std::string_view kOwnVariables[] = {"messages", "tools", "add_generati
 
 using jinja::Heap;
 using jinja::Value;
-
-// `text` cut to at most `most` bytes of valid UTF-8, between characters.
-std::string Shortened(const std::string& text, size_t most) {
-  if (text.size() <= most) return text;
-  size_t end = most;
-  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
-}
 
 Result<Value> MessagesOf(const ChatTemplate::Options& options, Heap& heap) {
   if (options.messages != nullptr) {
@@ -107,7 +100,7 @@ Result<std::string> ChatTemplate::Render(const Options& options) const {
   Result<std::string> text = interpreter.Run(parsed_->body);
   if (!text.ok()) {
     return Error{parsed_->origin + ": line " + std::to_string(interpreter.line()) + ": " +
-                 Shortened(text.error().message, kMostErrorBytes)};
+                 Brief(text.error().message, kMostErrorBytes)};
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "base/brief.h"
 #include "base/foreign_content.h"
 #include "base/json_lines.h"
 #include "base/mapped_file.h"
@@ -62,13 +63,8 @@ const Json* EitherField(const Json& object, const char* first, const char* secon
 
 Error Unlike(const std::string& field, const Json* found, const std::string& expected) {
   constexpr size_t kShown = 60;
-  std::string shown = found == nullptr ? "is missing" : "is " + JsonText(*found);
-  if (shown.size() > kShown) {
-    size_t end = kShown;
-    while ((static_cast<unsigned char>(shown[end]) & 0xC0) == 0x80) --end;  // inside a character
-    shown = shown.substr(0, end) + "...";
-  }
-  return Error{field + " " + shown + ", expected " + expected};
+  const std::string shown = found == nullptr ? "is missing" : "is " + JsonText(*found);
+  return Error{field + " " + Brief(shown, kShown) + ", expected " + expected};
 }
 
 // The content of a message: a text, or the texts of a list of parts, joined. Errors: any other

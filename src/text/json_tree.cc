@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/brief.h"
 #include "base/foreign_content.h"
 #include "base/json.h"
 #include "base/json_depth.h"
@@ -42,7 +43,7 @@ Error WrongField(std::string_view origin, const std::string& field, const JsonTr
     // A large value is described, not quoted: printing it could cost more than reading the file.
     const bool large = found->is_structured() && found->size() > 8;
     shown = "is " + (large ? std::string("a large ") + found->type_name() : JsonText(Json(*found)));
-    if (shown.size() > kShown) shown = shown.substr(0, kShown - 3) + "...";
+    shown = Brief(shown, kShown);
   }
   return Error{std::string(origin) + ": field '" + field + "' " + shown + "; expected " + expected};
 }

@@ -1,4 +1,4 @@
-// Shortens client text quoted in errors.
+// Shortens text that is quoted in messages.
 #pragma once
 
 #include <string>
