@@ -40,12 +40,13 @@ Status Annotate(const AnnotateArgs& args) {
 
 int Run_annotate_draft(int argc, char** argv) {
   CLI::App app{
-      "Writes a copy of a draft file with what became known of it since its export: its name, the "
-      "tokens that its target writes most often, how often its guesses come true.",
+      "Writes a copy of a draft file with facts that were not known at its export: a name, the "
+      "tokens that its target writes most often, how often its guesses are accepted.",
       "foretoken annotate-draft"};
   app.footer(
-      "What is not given stays as it is in the file. docs/draft_vocabulary.md describes rankings;\n"
-      "acceptance is what trees count on before a draft's first guesses were judged.\n"
+      "Fields that are not given stay as they are in the file. docs/draft_vocabulary.md\n"
+      "describes rankings. Trees rely on the stored acceptance until the first guesses have\n"
+      "been verified.\n"
       "\n"
       "Examples:\n"
       "  foretoken annotate-draft draft.gguf -o ranked.gguf --ranks model.gguf.ranks.json\n"
@@ -57,9 +58,10 @@ int Run_annotate_draft(int argc, char** argv) {
       ->type_name("DRAFT")
       ->required();
   app.add_option("-o,--out", args.output, "the file to write")->type_name("FILE")->required();
-  CLI::Option* name = app.add_option("--name", args.name, "its general.name");
-  CLI::Option* ranks = app.add_option("--ranks", args.ranks, "a ranking of foretoken rank-tokens")
-                           ->type_name("FILE");
+  CLI::Option* name = app.add_option("--name", args.name, "the draft's general.name");
+  CLI::Option* ranks =
+      app.add_option("--ranks", args.ranks, "a ranking written by foretoken rank-tokens")
+          ->type_name("FILE");
   app.add_option("--most", args.most, "tokens of the ranking to keep (32768)")
       ->check(CLI::Range(1, 1 << 24))
       ->needs(ranks);
@@ -67,10 +69,11 @@ int Run_annotate_draft(int argc, char** argv) {
                                            "acceptance of its guesses by depth, as in 0.7,0.65")
                                 ->delimiter(',')
                                 ->check(CLI::Range(0.0, 1.0));
-  CLI::Option* measured = app.add_option("--measured", args.measured,
-                                         "the same from what bench spec --json wrote of this draft")
-                              ->type_name("FILE")
-                              ->excludes(acceptance);
+  CLI::Option* measured =
+      app.add_option("--measured", args.measured,
+                     "acceptance from the output of bench spec --json for this draft")
+          ->type_name("FILE")
+          ->excludes(acceptance);
   app.add_flag("-f,--force", args.force, "replace the output if it exists");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (name->count() > 0 && args.name.empty()) {
@@ -78,8 +81,8 @@ int Run_annotate_draft(int argc, char** argv) {
   }
   const CLI::Option* notes[] = {name, ranks, acceptance, measured};
   if (std::ranges::none_of(notes, [](const CLI::Option* note) { return note->count() > 0; })) {
-    return BadUsage(
-        Error{"annotate-draft needs --name, --ranks, --acceptance or --measured: nothing to note"});
+    return BadUsage(Error{
+        "annotate-draft: nothing to store; expected --name, --ranks, --acceptance or --measured"});
   }
   const Status status = Annotate(args);
   return status.ok() ? kExitDone : Failed(status.error());

@@ -28,14 +28,13 @@ Status Build(const CorpusArgs& args) {
 
 int Run_build_datastore(int argc, char** argv) {
   CLI::App app{
-      "Makes the corpus that --drafter rest looks things up in, from text (*.txt, *.md) or JSONL "
+      "Builds the corpus that --drafter rest retrieves from, from text (*.txt, *.md) or JSONL "
       "(conversations, messages or text).",
       "foretoken build-datastore"};
   app.footer(
-      "Conversations pass through the model's chat template. The file serves every model with the\n"
-      "same vocabulary; docs/formats.md describes it. Sorting takes about 10 bytes of memory for "
-      "a\n"
-      "byte of the file's text.");
+      "Conversations are rendered with the model's chat template. The file works with every\n"
+      "model of the same vocabulary; docs/formats.md describes it. Sorting takes about 10 bytes\n"
+      "of memory per byte of text.");
   CorpusArgs args;
   AddCorpusArgs(app, &args, "the datastore to write");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;

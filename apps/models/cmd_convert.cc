@@ -33,7 +33,7 @@ int Run_convert(int argc, char** argv) {
       "Reads config.json, model.safetensors (or its shards), tokenizer.json or tokenizer.model,\n"
       "tokenizer_config.json, chat_template.jinja and generation_config.json.\n" +
       std::string(kFileTypes) +
-      "; as stored by default.\n"
+      "; by default the stored type.\n"
       "\n"
       "Examples:\n"
       "  foretoken convert TinyLlama-1.1B-Chat -o tinyllama.gguf\n"

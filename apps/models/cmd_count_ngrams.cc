@@ -27,15 +27,15 @@ Status Count(const CountArgs& args) {
 
 int Run_count_ngrams(int argc, char** argv) {
   CLI::App app{
-      "Counts the n-grams of text (*.txt, *.md) or JSONL (conversations, messages or text): "
-      "--drafter chimera --draft-opt warm=FILE begins with their states.",
+      "Counts the n-grams of text (*.txt, *.md) or JSONL (conversations, messages or text). With "
+      "--draft-opt warm=FILE, --drafter chimera starts with their states.",
       "foretoken count-ngrams"};
-  app.footer("Conversations pass through the model's chat template.");
+  app.footer("Conversations are rendered with the model's chat template.");
   CountArgs args;
   AddCorpusArgs(app, &args.corpus, "the file to write");
-  app.add_option("-n,--ngram", args.n, "tokens of an n-gram: the draft's (default 3)")
+  app.add_option("-n,--ngram", args.n, "tokens per n-gram; must be the draft's (default 3)")
       ->check(CLI::Range(1, kMostNgram));
-  app.add_option("--most", args.most, "how many to keep (default 65536)")
+  app.add_option("--most", args.most, "n-grams to keep (default 65536)")
       ->check(CLI::Range(1, 1 << 24));
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   const Status status = Count(args);

@@ -15,8 +15,8 @@ struct ExportDraftArgs {
 };
 
 constexpr char kExportDraftFooter[] =
-    "docs/serve_elsewhere.md names the commands that serve it. `foretoken train export --layout`\n"
-    "does the same from a checkpoint.\n"
+    "docs/serve_elsewhere.md has the commands that serve it. `foretoken train export\n"
+    "--layout` does the same from a checkpoint.\n"
     "\n"
     "Examples:\n"
     "  foretoken export-draft draft.gguf -m model.gguf -o my-eagle --layout sglang\n"
@@ -24,7 +24,7 @@ constexpr char kExportDraftFooter[] =
     "      --layout vllm --type f16";
 
 void DeclareExportDraft(CLI::App& app, ExportDraftArgs* args) {
-  app.add_option("draft", args->draft, "the draft: a GGUF file, or as published")
+  app.add_option("draft", args->draft, "the draft: a GGUF file, or as its authors publish it")
       ->type_name("DRAFT")
       ->required();
   app.add_option("-m,--target", args->target,
@@ -32,7 +32,7 @@ void DeclareExportDraft(CLI::App& app, ExportDraftArgs* args) {
       ->type_name("MODEL")
       ->required();
   app.add_option("-o,--out", args->output, "the directory to write")->type_name("DIR")->required();
-  app.add_option("--layout", args->layout, "who will load it: eagle, vllm or sglang")
+  app.add_option("--layout", args->layout, "the program that will load it: eagle, vllm or sglang")
       ->check(CLI::IsMember(ServedLayouts()))
       ->required();
   app.add_option("--type", args->type, "number format of its tensors: bf16 (default), f16 or f32")
@@ -54,8 +54,7 @@ Status ExportServedDraft(const ExportDraftArgs& args) {
 
 int Run_export_draft(int argc, char** argv) {
   CLI::App app{
-      "Writes a draft of EAGLE, HASS or EAGLE-3 as the Hugging Face directory that another server "
-      "loads.",
+      "Writes a draft of EAGLE, HASS or EAGLE-3 as a Hugging Face directory for another server.",
       "foretoken export-draft"};
   app.footer(kExportDraftFooter);
   ExportDraftArgs args;

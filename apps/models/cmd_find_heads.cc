@@ -115,9 +115,8 @@ Status Find(FindHeadsArgs& args) {
 
 int Run_find_heads(int argc, char** argv) {
   CLI::App app{
-      "Finds the attention heads that look at the place a copied token comes from, and writes "
-      "them, "
-      "best first, for --drafter pld+a.",
+      "Finds the attention heads that attend to the source of copied tokens, and writes them, best "
+      "first, for --drafter pld+a.",
       "foretoken find-heads"};
   FindHeadsArgs args;
   AddModelArgs(app, &args.model);
@@ -126,17 +125,18 @@ int Run_find_heads(int argc, char** argv) {
                  "the list (default: MODEL.heads.json, where pld+a looks for it)")
       ->type_name("FILE");
   app.add_option("--prompts", args.prompts,
-                 "prompts, blank lines between them (default: 32 short texts to summarise)")
+                 "prompts separated by blank lines (default: 32 short texts to summarise)")
       ->type_name("FILE");
   app.add_option("--domain", args.domain,
-                 "columns that compete: input (default, without bos), full or occurrences")
+                 "positions that compete for a head's maximum: input (default; without BOS), full "
+                 "(all earlier ones) or occurrences (of the token in the input)")
       ->check(CLI::IsMember({"input", "full", "occurrences"}));
-  app.add_option("-n,--new-tokens", args.new_tokens, "tokens written for each prompt (128)")
+  app.add_option("-n,--new-tokens", args.new_tokens, "tokens generated for each prompt (128)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("-c,--context", args.context, "longest sequence (default: the model's)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_flag("--no-chat", args.plain, "give the prompts as they are, without a chat template");
-  app.add_flag("--force", args.force, "replace FILE where it exists");
+  app.add_flag("--no-chat", args.plain, "use the prompts as they are, without a chat template");
+  app.add_flag("--force", args.force, "replace FILE if it exists");
   app.add_flag("-q,--quiet", args.quiet, "no progress");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   const Status status = Find(args);

@@ -25,9 +25,9 @@ struct InspectArgs {
 };
 
 constexpr const char* kInspectFooter =
-    "Without --tensors or --metadata: the summary. For a GGUF file that cannot be loaded (a "
-    "shard,\n"
-    "one that lacks tensors), shows what can be read, then the reason, and exits with 1.\n"
+    "Shows a summary unless --tensors or --metadata is given. For a GGUF file that cannot be\n"
+    "loaded (a shard, or one that lacks tensors), shows what can be read and the reason, and\n"
+    "exits with 1.\n"
     "\n"
     "Examples:\n"
     "  foretoken inspect model.gguf\n"

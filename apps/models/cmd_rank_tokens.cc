@@ -134,25 +134,24 @@ Status RankAndWrite(const RankArgs& args) {
 
 int Run_rank_tokens(int argc, char** argv) {
   CLI::App app{
-      "Ranks a vocabulary by how often a model writes each token, so that drafts score the first "
-      "of them alone (--draft-opt ranks=FILE, or found as MODEL.ranks.json beside the model).",
+      "Ranks a vocabulary by how often a model writes each token, so that drafts need to score "
+      "only the first ones (--draft-opt ranks=FILE, or MODEL.ranks.json beside the model).",
       "foretoken rank-tokens"};
   app.footer(
-      "Answers are JSONL (conversations, messages or text); of conversations the assistant's "
-      "turns\n"
-      "count. foretoken distill makes them. Shares are held out: what the first N tokens of the\n"
-      "ranking by nine tenths of the answers cover of the other tenth. docs/formats.md describes\n"
-      "the file.\n"
+      "The data are answers as JSONL (conversations, messages or text), such as foretoken\n"
+      "distill writes; of a conversation only the assistant's turns count. The coverage printed\n"
+      "is held out: nine tenths of the answers are ranked, and the share of the other tenth\n"
+      "that the first N tokens cover is counted. docs/formats.md describes the file.\n"
       "\n"
       "Examples:\n"
       "  foretoken rank-tokens -m model.gguf --data answers.jsonl --behind texts/ \\\n"
       "      -o model.gguf.ranks.json\n"
       "  foretoken annotate-draft draft.gguf -o ranked.gguf --ranks model.gguf.ranks.json");
   RankArgs args;
-  AddCorpusArgs(app, &args.corpus, "the ranking's file");
+  AddCorpusArgs(app, &args.corpus, "the ranking to write");
   app.remove_option(app.get_option("--threads"));
   app.add_option("--behind", args.behind,
-                 "other text, which orders tokens that answers hardly hold; repeatable")
+                 "other text, which ranks tokens that are rare in the answers; repeatable")
       ->type_name("FILES");
   app.add_option("--most", args.most, "tokens to keep (default: all of them)")
       ->check(CLI::Range(1, 1 << 24));

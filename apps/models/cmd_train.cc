@@ -64,8 +64,8 @@ std::string ModulePath() {
 int DescribeTrain(int argc, char** argv) {
   CLI::App app("Trains a language model, or a drafter for one.", "foretoken train");
   app.footer(
-      "The methods and the fields of each are listed by foretoken train --help, where the trainer\n"
-      "is built (make train). A recipe may hold them instead.\n"
+      "If the trainer is built (make train), foretoken train --help lists the methods and their\n"
+      "fields. A recipe may set the fields instead of options.\n"
       "\n"
       "Examples:\n"
       "  foretoken train hass --target model.gguf --data chats.jsonl --out runs/x --budget 20m\n"
@@ -83,12 +83,11 @@ int Run_train(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "plot") return TrainPlot(argc - 1, argv + 1);
   const std::string path = ModulePath();
   if (access(path.c_str(), R_OK) != 0) {
-    std::fprintf(
-        stderr,
-        "foretoken train: %s: not found: foretoken was built without libtorch. `make train` "
-        "builds the trainer; `make train TORCH=FOLDER` takes another libtorch than "
-        "Debian's, as for CUDA. train plot works without\n",
-        path.c_str());
+    std::fprintf(stderr,
+                 "foretoken train: %s: not found: foretoken was built without libtorch. `make "
+                 "train` builds the trainer; `make train TORCH=FOLDER` uses a libtorch other than "
+                 "Debian's, for example one with CUDA. train plot works without libtorch\n",
+                 path.c_str());
     return kExitFailed;
   }
   SetLibraryEnvironment();

@@ -87,15 +87,16 @@ void PrintDraft(const DraftFile& draft) {
   const DraftInfo& info = draft.info();
   const TargetFingerprint& t = info.target;
   std::printf("%s\n", draft.path().c_str());
-  Listed what, taken_by, target, reads, shares;
+  Listed what, used_by, target, reads, shares;
   what.Add(info.method);
   what.Add(info.name);
   what.Print("draft");
   const std::string_view drafter = DrafterOfMethod(info.method);
-  taken_by.Add(drafter.empty() ? "no drafter of this program"
-                               : "--drafter " + std::string(drafter) +
-                                     " or auto: by --draft, or from drafts/ beside the model");
-  taken_by.Print("taken by");
+  used_by.Add(drafter.empty()
+                  ? "no drafter of this program"
+                  : "--drafter " + std::string(drafter) +
+                        " or auto, given with --draft or found in drafts/ beside the model");
+  used_by.Print("used by");
   target.Add(t.name);
   target.Add(t.architecture);
   target.Add("vocabulary ", t.vocab);

@@ -13,7 +13,7 @@ CLI::Option* AddRewriteArgs(CLI::App& app, const char* input_help, const char* q
   app.add_option("-t,--threads", args->threads,
                  "threads (0: one for each core that the process may use)")
       ->check(CLI::Range(0, 1024));
-  app.add_flag("--force", args->force, "replace the output where it exists");
+  app.add_flag("--force", args->force, "replace the output if it exists");
   app.add_flag("-q,--quiet", args->quiet, quiet_help);
   return app.add_option("--type", args->type, "the number format");
 }

@@ -33,7 +33,7 @@ class RefusedDocuments {
   void Report(int64_t documents) const {
     if (count_ == 0) return;
     Warn(std::to_string(count_) + " of " + std::to_string(documents) +
-         " documents are left out, as the chat template refuses them; the first, " + first_);
+         " documents are skipped because the chat template rejects them; the first, " + first_);
   }
 
  private:
@@ -77,7 +77,8 @@ Corpus EncodeAll(const std::vector<TextDocument>& documents, const Tokenizer& to
 }  // namespace
 
 void AddCorpusArgs(CLI::App& app, CorpusArgs* args, const std::string& output) {
-  app.add_option("-m,--model", args->model, "whose vocabulary: a .gguf file or a directory")
+  app.add_option("-m,--model", args->model,
+                 "the model whose vocabulary is used: a .gguf file or a directory")
       ->required()
       ->type_name("MODEL");
   app.add_option("--data", args->data, "files, directories or globs; repeatable")

@@ -10,8 +10,8 @@ namespace foretoken {
 namespace {
 
 constexpr const char* kTrainPlotFooter =
-    "The learning rate and the losses are drawn over the steps, and for a draft how often each of\n"
-    "its steps is right. A run that still goes on, or was killed, is drawn as far as it got.\n"
+    "Plots the learning rate and the losses over the steps and, for a draft, how often each draft\n"
+    "step is right. A run that has not ended, or was killed, is plotted up to its last step.\n"
     "\n"
     "Examples:\n"
     "  foretoken train plot runs/hass\n"
@@ -38,14 +38,15 @@ Status PlotRuns(const TrainPlotArgs& args) {
 
 void DeclareTrainPlot(CLI::App& app, TrainPlotArgs* args) {
   app.footer(kTrainPlotFooter);
-  app.add_option("run", args->runs, "directories that foretoken train wrote (--out), a colour each")
+  app.add_option("run", args->runs,
+                 "directories that foretoken train wrote (--out), one colour each")
       ->type_name("RUN")
       ->required();
   app.add_option("--out", args->out,
                  "the picture to write; - writes it to standard output (default: curves.svg in the "
                  "first run's directory)")
       ->type_name("FILE");
-  app.add_flag("--force", args->force, "replace FILE where it exists");
+  app.add_flag("--force", args->force, "replace FILE if it exists");
 }
 
 int TrainPlot(int argc, char** argv) {

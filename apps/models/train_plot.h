@@ -13,7 +13,7 @@ struct TrainPlotArgs {
   bool force = false;
 };
 
-inline constexpr char kTrainPlotSummary[] = "Draws how training runs went, as one SVG picture.";
+inline constexpr char kTrainPlotSummary[] = "Plots the curves of training runs in one SVG picture.";
 
 void DeclareTrainPlot(CLI::App& app, TrainPlotArgs* args);
 

@@ -742,7 +742,7 @@ expect_text "7 layers, hidden 512" out "inspect of a model"
 expect_status 0 "inspect of a draft" "$bin" inspect "$shipped/drafts/foretoken-demo-24m-hass-q8_0.gguf"
 expect_text "hass, foretoken-demo-24m-hass" out "inspect of a draft"
 expect_text "hidden states \[7\]" out "inspect of a draft says what it reads"
-expect_text "taken by *--drafter hass or auto" out "inspect of a draft says what takes it"
+expect_text "used by *--drafter hass or auto" out "inspect of a draft says what takes it"
 expect_status 0 "inspect --json of a draft" "$bin" inspect --json --tensors \
   "$shipped/drafts/foretoken-demo-24m-glide-q4_0.gguf"
 [ "$(json "$dir/out" "(s['draft']['kv_layers_read'], len(s['tensors']))")" = "([6], 14)" ] ||
@@ -818,7 +818,7 @@ printf '{"text": "hello"}\n{"messages": [{"role": "user", "content": [{"type": "
 corpus_of() { "$bin" "$1" -m "$2" -t 1 -q --data "$dir/odd.jsonl" --out "$dir/odd.out" --force; }
 for command in build-datastore count-ngrams; do
   expect_status 0 "$command of a template that refuses" corpus_of $command "$dir/refusing.gguf"
-  expect_text "1 of 2 documents are left out, as the chat template refuses them; the first, document 2: .*no tool" err "$command"
+  expect_text "1 of 2 documents are skipped because the chat template rejects them; the first, document 2: .*no tool" err "$command"
 done
 expect_status 0 "distill of a template that refuses" corpus_of distill "$dir/refusing.gguf"
 expect_text "1 conversation is left out, as the chat template refuses it: conversation 1: .*no tool" err "distill"

@@ -37,7 +37,7 @@ expect_status 0 "a draft that was annotated" "$bin" generate -m "$model" -p "$pr
 expect_status 1 "annotate-draft over a file" "$bin" annotate-draft "$draft" -o "$copy" --name other
 expect_text "exists already" err "annotate-draft over a file"
 expect_status 2 "annotate-draft of nothing" "$bin" annotate-draft "$draft" -o "$dir/none.gguf"
-expect_text "nothing to note" err "annotate-draft of nothing"
+expect_text "nothing to store" err "annotate-draft of nothing"
 expect_status 2 "annotate-draft with an empty name" "$bin" annotate-draft "$draft" -o "$dir/none.gguf" --name ""
 expect_text "empty, expected a name" err "annotate-draft with an empty name"
 printf '{"results": [{"task": "overall", "method": "hass", "tree": "chain:gamma=3", "verifier": "exact", "temperature": 0.0, "alpha_n": [0.5, 0], "alpha_n_reached": [19, 0]}]}' >"$dir/few.json"
