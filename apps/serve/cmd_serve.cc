@@ -55,8 +55,8 @@ HttpReply StillLoading() {
 
 void WarnIfOpen(const ServeArgs& args, const HttpServer& server, bool has_keys) {
   if (server.is_loopback() || has_keys) return;
-  Warn("listening at " + args.host +
-       " without --api-key: whoever reaches this machine may use the model");
+  Warn("listening on " + args.host +
+       " without --api-key: anyone who can reach this machine may use the model");
 }
 
 // Waits for a signal, and for the answers under way after it.
@@ -64,7 +64,7 @@ void ServeUntilStopped(const ServeArgs& args, openai::Service& service, HttpServ
   constexpr std::chrono::milliseconds kBetweenLooks(100);
   while (!InterruptGuard::Requested()) std::this_thread::sleep_for(kBetweenLooks);
   InterruptGuard::Clear();
-  std::fputs("foretoken: ending; a second signal cancels the answers under way\n", stderr);
+  std::fputs("foretoken: shutting down; a second signal cancels running answers\n", stderr);
   server.Drain();
   service.Drain(args.drain_seconds, InterruptGuard::Requested);
   server.Stop(kSendSeconds);
@@ -109,8 +109,7 @@ Status RunServer(const ServeArgs& args) {
 }  // namespace
 
 int Run_serve(int argc, char** argv) {
-  CLI::App app{"Answers over HTTP as the OpenAI API does, many requests at once.",
-               "foretoken serve"};
+  CLI::App app{"Serves the OpenAI API over HTTP, many requests at a time.", "foretoken serve"};
   ServeArgs args;
   DeclareServe(app, &args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;

@@ -14,11 +14,10 @@ namespace foretoken {
 namespace {
 
 constexpr char kServeFooter[] =
-    "The server speaks the OpenAI API: point a client at http://HOST:PORT/v1. A page to talk with "
-    "the\n"
-    "model is at http://HOST:PORT/, and /openapi.json lists what there is.\n"
-    "SIGTERM and Ctrl-C end the server when the answers under way have ended, a second one at "
-    "once.\n"
+    "The server speaks the OpenAI API: point a client at http://HOST:PORT/v1. A chat page is\n"
+    "at http://HOST:PORT/, and /openapi.json describes the endpoints.\n"
+    "SIGTERM or Ctrl-C stops the server after the running answers have ended; a second one\n"
+    "stops it at once.\n"
     "\n"
     "Examples:\n"
     "  foretoken serve -m model.gguf\n"
@@ -26,7 +25,7 @@ constexpr char kServeFooter[] =
     "  foretoken serve -m model.gguf --host 0.0.0.0 --api-key-file keys.txt\n"
     "  foretoken serve -m model.gguf --draft-model small.gguf --also-drafter pld\n"
     "\n"
-    "Exit status: 0 ended by a signal, 1 failed, 2 bad usage.";
+    "Exit status: 0 stopped by a signal, 1 failed, 2 bad usage.";
 
 // Names by SpeculationDetail.
 constexpr std::string_view kDetailNames[] = {"none", "summary", "detailed"};
@@ -43,81 +42,78 @@ void DeclareConnections(CLI::App& app, ServeArgs* s) {
   OptionGroup group(app, "Connections");
   group
       .Add("--host", s->host, "HOST",
-           "the address to listen at (127.0.0.1: this machine alone; 0.0.0.0: all that reach it)")
+           "the address to listen on (127.0.0.1: this machine only; 0.0.0.0: all interfaces)")
       ->envname("FORETOKEN_HOST");
-  group.Add("--port", s->port, "PORT", "the port (8080); 0 = any that is free, and printed")
+  group.Add("--port", s->port, "PORT", "the port (8080); 0 = any free one, which is printed")
       ->check(Within(0, 65'535))
       ->envname("FORETOKEN_PORT");
   group
-      .AddList(
-          "--api-key", s->api_keys, "KEY",
-          "a key that clients must send (Authorization: Bearer KEY); repeatable. Others see it "
-          "in the list of processes: --api-key-file and the variable are safer")
+      .AddList("--api-key", s->api_keys, "KEY",
+               "a key that clients must send (Authorization: Bearer KEY); repeatable. Other users "
+               "see it in the process list; --api-key-file and the environment variable are safer")
       ->envname("FORETOKEN_API_KEY");
-  group.Add("--api-key-file", s->api_key_file, "FILE", "a file of keys, one a line");
-  group.AddList(
-      "--cors-origin", s->cors_origins, "ORIGIN",
-      "pages of this origin (https://chat.example.com) may use the server; repeatable; '*' "
-      "= of all. Without it, only the server's own page may");
+  group.Add("--api-key-file", s->api_key_file, "FILE", "a file of keys, one per line");
+  group.AddList("--cors-origin", s->cors_origins, "ORIGIN",
+                "let pages of this origin (https://chat.example.com) use the server; repeatable; "
+                "'*' = any origin. By default, only the server's own page may");
   group.AddList("--allowed-host", s->allowed_hosts, "NAME",
-                "a name by which clients may call the server, besides localhost and --host; "
+                "a host name that clients may use for the server, besides localhost and --host; "
                 "repeatable; '*' = any");
-  group.Add("--max-body", s->max_body_mib, "MIB", "longest body of a request, in MiB (32)")
+  group.Add("--max-body", s->max_body_mib, "MIB", "largest request body, in MiB (32)")
       ->check(Within(1, kMostMib));
   group
       .Add("--drain-seconds", s->drain_seconds, "S",
-           "how long answers under way may take when the server is ended (30)")
+           "seconds that running answers may still take once the server is stopping (30)")
       ->check(WithinSeconds());
   group.AddFlag("--log", s->logs,
-                "a line for each request on standard error, nothing of what it says");
+                "log a line for each request to standard error, without its contents");
 }
 
 void DeclareBatch(CLI::App& app, ServeArgs* s) {
-  OptionGroup group(app, "Many requests");
-  group.Add("--parallel", s->parallel, "N", "answers written at a time (4)")
+  OptionGroup group(app, "Concurrency");
+  group.Add("--parallel", s->parallel, "N", "answers generated at the same time (4)")
       ->check(Within(1, 4096));
   group
       .Add("--queue", s->queue, "N",
-           "answers that may wait for that (64); requests beyond them are told to come later (429)")
+           "answers that may wait in the queue (64); further requests are refused with status 429")
       ->check(Within(1, 65'536));
   group
       .Add("-c,--context", s->context, "N",
-           "longest text in tokens, prompt included (default, and 0: the model's)")
+           "maximum sequence length, including the prompt (default, and 0: the model's)")
       ->check(Within(0, 1 << 30));
   group
       .Add("--memory", s->memory_mib, "MIB",
-           "memory for the caches of all texts together, in MiB (2048)")
+           "memory for the caches of all sequences together, in MiB (2048)")
       ->check(Within(1, kMostMib));
   group
       .Add("--rows", s->rows, "N",
-           "rows of a pass at most (128; 0: as many as the model takes); fewer mean shorter gaps "
-           "between tokens while prompts are read, and slower prompts")
+           "maximum rows per pass (128; 0: the model's limit); with fewer rows, running answers "
+           "pause less while a prompt is processed, and prompts take longer")
       ->check(Within(0, 1 << 20));
   group.AddFlag("--no-cache-prompt", s->forgets_prompts,
-                "keep no prompts for later requests that begin alike");
+                "do not cache prompts for later requests with the same prefix");
 }
 
 void DeclareServedAnswers(CLI::App& app, ServeArgs* s) {
   OptionGroup group(app, "Answers");
   group.Add("--alias", s->alias, "NAME", "the model's name in answers (default: the file's)");
   group
-      .Add(
-          "--max-tokens", s->max_tokens, "N",
-          "tokens an answer at most, whatever its request says (default, and 0: as the context has "
-          "room for)")
+      .Add("--max-tokens", s->max_tokens, "N",
+           "maximum tokens per answer, whatever the request says (default, and 0: what fits in the "
+           "context)")
       ->check(Within(0, 1 << 30));
   group
       .Add("--timeout", s->timeout_seconds, "S",
-           "seconds after which an answer ends where it is, as at its length (0: never)")
+           "seconds after which an answer is cut off, with finish_reason length (0: never)")
       ->check(WithinSeconds());
   OfferValues(group.AddList("--also-drafter", s->also, "NAME",
-                            "a drafter that requests may name (\"drafter\") besides --drafter and "
-                            "none; repeatable"),
+                            "a drafter that requests may select (\"drafter\") besides --drafter "
+                            "and none; repeatable"),
               DrafterNames());
   const std::vector<std::string> details(std::begin(kDetailNames), std::end(kDetailNames));
   group
       .Add("--speculative-metrics,--per-request-spec-decode-metrics", s->speculative_metrics,
-           "none|summary|detailed", "what answers tell of their drafting (summary)")
+           "none|summary|detailed", "speculation metrics that answers include (summary)")
       ->check(CLI::IsMember(details).description(""));
 }
 
@@ -139,11 +135,11 @@ Result<std::vector<std::string>> ReadKeys(const std::string& path) {
 void NameSamplingDefaults(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     if (option->get_group().starts_with("Sampling")) {
-      option->group("Sampling (where a request does not say)");
+      option->group("Sampling (defaults for requests)");
     }
   }
   app.remove_option(app.get_option("--seed"));  // requests without a seed get a random one
-  app.get_option("--temp")->description("temperature (1, as the OpenAI API has it); 0 = greedy");
+  app.get_option("--temp")->description("temperature (1, as in the OpenAI API); 0 = greedy");
 }
 
 }  // namespace
