@@ -16,7 +16,7 @@ namespace foretoken {
 namespace {
 
 constexpr char kModelGroup[] = "Model and machine";
-constexpr char kSpeculation[] = "Speculation (changes no text, unless --verifier does)";
+constexpr char kSpeculation[] = "Speculation (does not change the text unless --verifier does)";
 
 // Adds an option whose text is parsed by `parse`, which returns a Status; an error becomes CLI11's.
 template <typename Parse>
@@ -50,7 +50,7 @@ Result<CpuIsa> ParseIsa(std::string_view text) {
   for (CpuIsa isa : known) {
     if (CpuIsaName(isa) == text) return isa;
   }
-  return Error{"found '" + std::string(text) + "', this machine has auto, " +
+  return Error{"found '" + std::string(text) + "', this machine supports auto, " +
                CommaList(known, CpuIsaName)};
 }
 
@@ -144,16 +144,18 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
   add("--temp", p->temperature, "temperature; 0 = greedy (default)")
       ->each(note(&s->has_temperature));
   add("--top-k", p->top_k, "keep the K likeliest tokens; 0 = off")->each(note(&s->has_top_k));
-  add("--top-p", p->top_p, "keep the likeliest tokens that make up P")->each(note(&s->has_top_p));
+  add("--top-p", p->top_p, "keep the likeliest tokens with a total probability of P")
+      ->each(note(&s->has_top_p));
   add("--min-p", p->min_p, "keep tokens at least P times as likely as the likeliest");
-  add("--typical-p", p->typical_p, "keep the most typical tokens that make up P");
+  add("--typical-p", p->typical_p, "keep the most typical tokens with a total probability of P");
   add("--repeat-penalty", p->repetition_penalty, "divide the logits of recent tokens; 1 = off");
   add("--frequency-penalty", p->frequency_penalty, "subtract F for each recent occurrence");
   add("--presence-penalty", p->presence_penalty, "subtract F from every recent token");
-  add("--penalty-last-n", p->penalty_last_n, "tokens the penalties look back on (64); -1 = all");
+  add("--penalty-last-n", p->penalty_last_n,
+      "recent tokens that the penalties count (64); -1 = all");
   AddSeedArg(app, &p->seed,
-             "noise seed (0): one seed writes one text, whatever the drafter and the threads; -1 = "
-             "random, and printed")
+             "random seed (0): a seed gives the same text with any drafter and number of threads; "
+             "-1 = a random one, which is printed")
       ->group(group);
   AddParsed(app, "--logit-bias",
             "ID:BIAS added to a token's logit; inf or -inf replaces it; repeatable",
@@ -164,32 +166,33 @@ void AddSamplingArgs(CLI::App& app, SamplingArgs* s) {
             })
       ->group(group);
   AddParsed(app, "--sampling-order",
-            "steps in order, those left out do nothing (default: bias,temperature,repetition,"
-            "frequency,top-p,min-p,typical-p,top-k)",
+            "sampling steps in order; a step that is left out is skipped (default: "
+            "bias,temperature,repetition,frequency,top-p,min-p,typical-p,top-k)",
             [p](const std::string& text) -> Status {
               FT_ASSIGN_OR_RETURN(p->order, ParseLogitsOrder(text));
               return {};
             })
       ->group(group);
-  app.add_flag("--model-defaults", s->model_defaults,
-               "take temperature, top-k and top-p from the model file where it suggests them; "
-               "ignored otherwise")
+  app.add_flag(
+         "--model-defaults", s->model_defaults,
+         "use the temperature, top-k and top-p that the model file suggests (ignored by default)")
       ->group(group);
 }
 
 void AddGrammarArgs(CLI::App& app, GrammarArgs* grammar) {
-  const char* group = "Form of answers";
-  app.add_option("--grammar", grammar->grammar, "answers match this grammar, in llama.cpp's GBNF")
+  const char* group = "Constrained output";
+  app.add_option("--grammar", grammar->grammar,
+                 "a grammar that answers must match, in llama.cpp's GBNF")
       ->type_name("TEXT")
       ->group(group);
-  app.add_option("--grammar-file", grammar->grammar_file, "the same from a file")
+  app.add_option("--grammar-file", grammar->grammar_file, "the same, from a file")
       ->type_name("FILE")
       ->group(group);
   app.add_option("-j,--json-schema", grammar->json_schema,
-                 "answers are JSON that meets this schema, as text or '@FILE'; '{}' = any JSON")
+                 "a JSON schema that answers must meet, as text or '@FILE'; '{}' = any JSON")
       ->type_name("TEXT")
       ->group(group);
-  app.add_option("--json-schema-file", grammar->json_schema_file, "the same from a file")
+  app.add_option("--json-schema-file", grammar->json_schema_file, "the same, from a file")
       ->type_name("FILE")
       ->group(group);
 }
@@ -213,10 +216,9 @@ CLI::Option* AddFileOption(CLI::App& app, const std::string& name, const std::st
 }
 
 void AddVerifierArgs(CLI::App& app, DraftArgs* draft) {
-  std::string names =
-      "how guesses are judged (default " + draft->verifier +
-      "). Greedily, every verifier writes the model's own text; sampled, all but a lossy one keep "
-      "its distribution";
+  std::string names = "how drafted tokens are verified (default " + draft->verifier +
+                      "). Greedy decoding gives the model's own text with every verifier; sampling "
+                      "keeps its distribution with all but the lossy one";
   for (const VerifierEntry& e : AllVerifiers()) {
     names.append("\n").append(e.name).append(": ").append(e.summary);
   }
@@ -235,9 +237,10 @@ std::vector<std::string> DrafterNames() {
 }
 
 void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
-  std::string names = "what guesses ahead (default " + draft->drafter +
-                      "); several are joined with commas. Drafts are looked for in the folder "
-                      "drafts/ beside the model\nnone: plain decoding";
+  std::string names =
+      "the drafter (default " + draft->drafter +
+      "); join several with commas. Drafts are looked for in the folder drafts/ beside the model\n"
+      "none: autoregressive decoding";
   for (const DrafterEntry& e : AllDrafters()) {
     names.append("\n").append(e.name).append(": ").append(e.summary);
   }
@@ -250,36 +253,35 @@ void AddDraftArgs(CLI::App& app, DraftArgs* draft) {
 }
 
 void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
-  AddParsed(app, "--draft-opt",
-            "KEY=VALUE, an option of the drafter (of joined ones NAME.KEY=VALUE); repeatable\n" +
-                OptionHelp(DrafterOptions()),
-            [draft](const std::string& text) { return TakeOption(text, &draft->options); })
+  AddParsed(
+      app, "--draft-opt",
+      "KEY=VALUE, an option of the drafter (NAME.KEY=VALUE if several are joined); repeatable\n" +
+          OptionHelp(DrafterOptions()),
+      [draft](const std::string& text) { return TakeOption(text, &draft->options); })
       ->group(kSpeculation);
-  CLI::Option* noise = AddParsed(
-      app, "--draft-noise",
-      "what ranks the guesses of trained drafters and draft models above temperature 0: shared "
-      "(what the target's own draw would take), none (probability alone) or auto (default: "
-      "shared with the verifiers exact and nucleus, which take that draw); not with chain and "
-      "tree, which weigh draws of the drafter",
-      [draft](const std::string& text) { return TakeNoise(text, &draft->noise); });
+  CLI::Option* noise =
+      AddParsed(app, "--draft-noise",
+                "how trained drafters and draft models rank their guesses above temperature 0: "
+                "shared (by the noise of the target's own draw), none (by probability alone) or "
+                "auto (default: shared with the verifiers exact and nucleus, which accept that "
+                "draw); not with chain and tree, which need the drafter's own draws",
+                [draft](const std::string& text) { return TakeNoise(text, &draft->noise); });
   noise->group(kSpeculation)->type_name("NAME");
   OfferValues(noise, NamesAfter({}, kDraftNoiseNames));
   AddFileOption(app, "--reference", "a document that llma copies from; repeatable", "reference",
                 draft)
       ->group(kSpeculation);
-  AddFileOption(app, "--datastore", "what rest looks things up in, from build-datastore",
+  AddFileOption(app, "--datastore", "the corpus that rest retrieves from, made by build-datastore",
                 "datastore", draft)
       ->group(kSpeculation);
-  AddFileOption(
-      app, "--draft",
-      "what a trained drafter (eagle, medusa, ...) drafts with: a .gguf file, or a directory as "
-      "its "
-      "authors publish it (default: the one for this model in drafts/ beside it); of several "
-      "methods each its own by --draft-opt NAME.draft=FILE",
-      "draft", draft)
+  AddFileOption(app, "--draft",
+                "the draft of a trained drafter (eagle, medusa, ...): a .gguf file, or a directory "
+                "as its authors publish it (default: the one for this model in drafts/ beside it); "
+                "with several methods, give each its own by --draft-opt NAME.draft=FILE",
+                "draft", draft)
       ->group(kSpeculation);
   AddFileOption(app, "--draft-model",
-                "the model that draft-model drafts with (default: one of the same vocabulary in "
+                "the model that draft-model drafts with (default: one with the same vocabulary in "
                 "drafts/ beside the model)",
                 "draft_model", draft)
       ->group(kSpeculation);
@@ -287,8 +289,9 @@ void AddDraftOptions(CLI::App& app, DraftArgs* draft) {
 
 void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   std::string trees =
-      "which guesses are checked together, NAME:key=value,... (default: auto; with verifiers that "
-      "let a tree change the text, paper)\npaper: the one in the drafter's paper";
+      "which drafted tokens one pass verifies, NAME:key=value,... (default: auto; paper with "
+      "verifiers that let a tree change the text)\n"
+      "paper: the tree of the drafter's paper";
   const std::vector<OptionOwner> options = TreeOptions();
   for (size_t i = 0; i < options.size(); ++i) {
     const TreeEntry& e = AllTrees()[i];
@@ -298,15 +301,14 @@ void AddTreeArgs(CLI::App& app, DraftArgs* draft) {
   CLI::Option* tree = app.add_option("--tree", draft->tree, trees);
   tree->group(kSpeculation)->type_name("TREE");
   OfferValues(tree, NamesAfter({"paper"}, AllTrees(), &TreeEntry::name));
-  app.add_option(
-         "--pct-cost", draft->pct_cost,
-         "what drafting costs the pct tree, over a target pass: auto (default: measured) or "
-         "a ratio")
+  app.add_option("--pct-cost", draft->pct_cost,
+                 "for the pct tree, the cost of drafting a level relative to a target pass: auto "
+                 "(default: measured) or a ratio")
       ->group(kSpeculation)
       ->type_name("auto|RATIO");
   app.add_option(
          "--draft-max", draft->draft_max,
-         "tokens drafted a cycle at most (default: the tree's own; 15 for a chain, 63 for auto)")
+         "maximum tokens drafted per cycle (default: the tree's own; 15 for a chain, 63 for auto)")
       ->check(CLI::Range(0, 4096).description(""))
       ->type_name("N")
       ->group(kSpeculation);

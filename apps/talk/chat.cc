@@ -111,7 +111,7 @@ Status Chat::Regenerate() {
   const Dialogue before = dialogue_;
   if (!dialogue_.ReopenQuestion()) return Error{"nothing was asked yet"};
   if (settings_.sampling.greedy()) {
-    std::fputs("(at temperature 0 a question has one answer; /set temp 0.8 varies it)\n", stderr);
+    std::fputs("(at temperature 0 the answer is always the same; try /set temp 0.8)\n", stderr);
   } else {
     FT_RETURN_IF_ERROR(Set("seed", std::to_string(settings_.sampling.seed + 1)));
     std::fprintf(stderr, "(seed %llu)\n", static_cast<unsigned long long>(settings_.sampling.seed));
@@ -142,16 +142,16 @@ Status Chat::MakeRoom() {
   FT_ASSIGN_OR_RETURN(const std::vector<Token> prompt, prompter_->Encode(rest.All()));
   is_too_long_ = static_cast<int>(prompt.size()) >= capacity;
   if (is_too_long_) {
-    return Error{"the message is too long: with it alone the prompt has " +
+    return Error{"the message is too long: the prompt with this message alone has " +
                  std::to_string(prompt.size()) + " tokens and the context " +
                  std::to_string(capacity) + "; -c makes the context larger, up to the model's " +
                  std::to_string(loaded_.model->config().context)};
   }
   const std::string forget =
       "the oldest " + (count == 1 ? "" : std::to_string(count) + " ") + "of " + Exchanges(all);
-  if (!confirm_("(" + full + ")\nForget " + forget + " and go on? [y/N] ", /*unasked=*/false)) {
+  if (!confirm_("(" + full + ")\nForget " + forget + " and continue? [y/N] ", /*unasked=*/false)) {
     return Error{full + "; /forget " + std::to_string(count) + " forgets " + forget +
-                 ", /undo takes the last back, /clear forgets all"};
+                 ", /undo takes back the last one, /clear forgets all"};
   }
   dialogue_ = std::move(rest);
   is_unsaved_ = true;
@@ -171,7 +171,7 @@ Status Chat::WriteTurn(const std::vector<Token>& prompt) {
   dialogue_.Answer(TextOfAnswer(answer));
   is_unsaved_ = true;
   if (InterruptGuard::Requested()) {
-    std::fputs("(stopped; what was written is kept)\n", stderr);
+    std::fputs("(stopped; the text so far is kept)\n", stderr);
   } else if (answer.finish == Finish::kContext) {
     std::fputs("(the context is full; /forget, /undo or /clear makes room)\n", stderr);
   }
@@ -192,7 +192,7 @@ Status Chat::Undo() {
   if (dialogue_.exchanges() == 0) return Error{"nothing was asked yet"};
   dialogue_.Undo();
   is_unsaved_ = true;
-  std::fprintf(stderr, "(the last question and its answer are taken back; %s left)\n",
+  std::fprintf(stderr, "(the last question and its answer were taken back; %s left)\n",
                Exchanges(dialogue_.exchanges()).c_str());
   return {};
 }
@@ -216,12 +216,13 @@ Status Chat::Attach(const std::string& typed) {
   const std::string path = ExpandHome(typed);
   FT_ASSIGN_OR_RETURN(std::string text, ReadText(path, size_t{16} << 20));
   if (text.find('\0') != std::string::npos || !IsUtf8(text)) {
-    return Error{path + ": is no text in UTF-8"};
+    return Error{path + ": is not UTF-8 text"};
   }
   const std::string name = std::filesystem::path(path).filename();
   attached_ += name + ":\n\n" + text + (text.ends_with('\n') ? "\n" : "\n\n");
   const size_t tokens = loaded_.tokenizer->Encode(text, {}).size();
-  std::fprintf(stderr, "(%s, %zu tokens, goes with the next message)\n", name.c_str(), tokens);
+  std::fprintf(stderr, "(%s, %zu tokens, will be sent with the next message)\n", name.c_str(),
+               tokens);
   return {};
 }
 
@@ -239,8 +240,8 @@ Status Chat::Save(const std::string& typed) {
   if (!again.ok() || FileText(*again, path) != text ||
       again->messages().size() != dialogue_.messages().size()) {
     std::fprintf(stderr,
-                 "(%s is for reading: a message in it holds what looks like a turn; "
-                 "save as .json to load it again)\n",
+                 "(%s cannot be loaded again, because a message in it contains what looks like a "
+                 "turn; save as .json for that)\n",
                  path.c_str());
   }
   return {};

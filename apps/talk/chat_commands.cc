@@ -92,35 +92,33 @@ constexpr ChatCommand kChatCommands[] = {
     {"help", "", "this list", Argument::kNone, ShowHelp, " ? "},
     {"clear", "", "forget the conversation", Argument::kNone, RunClear},
     {"undo", "", "take back the last question and its answer", Argument::kNone, Run<&Chat::Undo>},
-    {"regen", "", "answer the last question again, with the next seed where sampled",
-     Argument::kNone, Run<&Chat::Regenerate>},
-    {"forget", "[N]", "drop the oldest N exchanges (1), for a full context", Argument::kOther,
+    {"regen", "", "answer the last question again, with the next seed if sampling", Argument::kNone,
+     Run<&Chat::Regenerate>},
+    {"forget", "[N]", "drop the oldest N exchanges (1) to free context", Argument::kOther,
      Run<&Chat::Forget>},
     {"file", "FILE", "put a file's text in front of the next message", Argument::kFile,
      Run<&Chat::Attach>},
-    {"system", "[TEXT]", "show or set the system message; setting it begins anew", Argument::kOther,
-     RunSystem},
+    {"system", "[TEXT]", "show or set the system message; setting it clears the conversation",
+     Argument::kOther, RunSystem},
     {"set", "[NAME [VALUE]]", "show or set temp, top-k, new-tokens, ...; alone: all of them",
      Argument::kSetting, RunSet},
-    {"seed", "[N]", "show or set the seed; -1 draws one", Argument::kOther, RunSeed},
-    {"drafter", "[NAME]", "show or change the drafter (auto, none for plain decoding, pld, ...)",
+    {"seed", "[N]", "show or set the seed; -1 picks a random one", Argument::kOther, RunSeed},
+    {"drafter", "[NAME]", "show or change the drafter (auto, pld, ..., none for no drafts)",
      Argument::kDrafter, RunDrafter},
     {"tree", "[TREE]", "show or change the tree (auto, chain, eagle2, pct, ...)", Argument::kTree,
      RunTree},
-    {"stats", "", "numbers of the last answer", Argument::kNone, RunStats},
+    {"stats", "", "statistics of the last answer", Argument::kNone, RunStats},
     {"save", "FILE", "write the conversation: as JSON to .json, else as text", Argument::kFile,
      Run<&Chat::Save>},
-    {"load", "FILE", "go on with a conversation that was saved", Argument::kFile,
-     Run<&Chat::LoadDialogue>},
+    {"load", "FILE", "load a saved conversation", Argument::kFile, Run<&Chat::LoadDialogue>},
     {"quit", "", "leave (or Ctrl-D)", Argument::kNone, RunQuit, " exit bye "},
 };
 
 constexpr char kTyping[] =
-    "\"\"\" begins and ends a message of several lines; a line that ends in \\ goes on in the "
-    "next,\n"
-    "and pasted lines are one message. Tab completes commands, Ctrl-R searches earlier messages.\n"
-    "Ctrl-C stops an answer and keeps the conversation; at the prompt it clears the line, twice it "
-    "leaves.\n";
+    "\"\"\" begins and ends a message of several lines; a line that ends in \\ continues on the\n"
+    "next, and pasted lines are one message. Tab completes commands, Ctrl-R searches earlier\n"
+    "messages. Ctrl-C stops an answer and keeps the conversation; at the prompt it clears the\n"
+    "line, and twice in a row it exits.\n";
 
 std::vector<std::string> CommandNames() {
   std::vector<std::string> names;

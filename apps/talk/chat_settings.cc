@@ -26,20 +26,21 @@ struct Setting {
 constexpr Setting kSettings[] = {
     {"temp", &SamplingParams::temperature, "temperature; 0 = greedy", "temperature"},
     {"top-k", &SamplingParams::top_k, "keep the K likeliest tokens; 0 = off"},
-    {"top-p", &SamplingParams::top_p, "keep the likeliest tokens that make up P"},
+    {"top-p", &SamplingParams::top_p, "keep the likeliest tokens with a total probability of P"},
     {"min-p", &SamplingParams::min_p, "keep tokens at least P times as likely as the likeliest"},
-    {"typical-p", &SamplingParams::typical_p, "keep the most typical tokens that make up P",
-     "typical"},
+    {"typical-p", &SamplingParams::typical_p,
+     "keep the most typical tokens with a total probability of P", "typical"},
     {"repeat-penalty", &SamplingParams::repetition_penalty,
      "divide the logits of recent tokens; 1 = off"},
     {"frequency-penalty", &SamplingParams::frequency_penalty,
      "subtract F for each recent occurrence"},
     {"presence-penalty", &SamplingParams::presence_penalty, "subtract F from every recent token"},
     {"penalty-last-n", &SamplingParams::penalty_last_n,
-     "tokens the penalties look back on; -1 = all", "repeat-last-n"},
-    {"seed", &SamplingParams::seed, "noise seed: one seed writes one text; -1 draws one"},
+     "recent tokens that the penalties count; -1 = all", "repeat-last-n"},
+    {"seed", &SamplingParams::seed,
+     "random seed: a seed gives the same text; -1 picks a random one"},
     {"new-tokens", &ChatSettings::new_tokens,
-     "tokens an answer at most; -1 = until the context is full", "num-predict"},
+     "maximum tokens per answer; -1 = until the context is full", "num-predict"},
 };
 
 std::string WithDashes(std::string_view typed) {

@@ -21,7 +21,7 @@ constexpr char kChatExamples[] =
     "Examples:\n"
     "  foretoken chat -m model.gguf\n"
     "  foretoken chat -m model.gguf --system \"Answer in one sentence.\" --temp 0.7 --stats\n"
-    "  foretoken chat -m model.gguf --drafter none                                (plain decoding)";
+    "  foretoken chat -m model.gguf --drafter none                                (no speculation)";
 
 std::string HistoryFile() {
   const char* home = std::getenv("HOME");
@@ -35,7 +35,7 @@ void DeclareChat(CLI::App& app, ChatArgs* args) {
   const char* answers = "Answers";
   app.add_option("--system", args->system, "a system message")->type_name("TEXT")->group(answers);
   app.add_option("-n,--new-tokens", args->new_tokens,
-                 "tokens an answer at most (default: until the context is full)")
+                 "maximum tokens per answer (default: until the context is full)")
       ->check(Within(-1, 1 << 30))
       ->type_name("N")
       ->group(answers);
@@ -45,7 +45,7 @@ void DeclareChat(CLI::App& app, ChatArgs* args) {
       ->check(Within(0, 1 << 30))
       ->type_name("N")
       ->group(answers);
-  app.add_flag("--stats", args->show_stats, "show the numbers of every answer")->group(answers);
+  app.add_flag("--stats", args->show_stats, "show the statistics of every answer")->group(answers);
   AddSamplingArgs(app, &args->sampling);
   AddGrammarArgs(app, &args->grammar);
   AddDraftArgs(app, &args->draft);
@@ -77,7 +77,8 @@ bool Converse(Chat& chat, LineReader& reader) {
 }  // namespace
 
 int Run_chat(int argc, char** argv) {
-  CLI::App app{"A conversation, with line editing and history on a terminal.", "foretoken chat"};
+  CLI::App app{"Chats with a model, with line editing and history on a terminal.",
+               "foretoken chat"};
   ChatArgs args;
   DeclareChat(app, &args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
@@ -95,7 +96,7 @@ int Run_chat(int argc, char** argv) {
   WarnIfLossy(draft);
   (*chat)->Greet();
   if (Converse(**chat, reader)) return kExitDone;
-  return Failed(Error{"standard output takes no more"});
+  return Failed(Error{"cannot write to standard output"});
 }
 
 }  // namespace foretoken

@@ -75,7 +75,8 @@ class Demo {
 
   void PrintResults() const {
     runs_.PrintTable(style_.bold, style_.off);
-    if (times_ > 1) std::printf("Each was answered %d times; the speeds are means.\n", times_);
+    if (times_ > 1)
+      std::printf("Each prompt was answered %d times; the speeds are means.\n", times_);
     std::printf("\n%s%s%s\n", style_.bold, runs_.Sentence(kDefaultWay).c_str(), style_.off);
   }
 
@@ -230,14 +231,14 @@ Result<int> RunDemo(DemoArgs& args) {
   std::printf("%s, loaded in %.2f s, %s, %d threads\n", ShortPath(args.model.path).c_str(),
               loaded.load_seconds, loaded.backend->Name().c_str(), loaded.backend->threads());
   if (isatty(STDOUT_FILENO) != 0) {
-    std::puts("Guessed tokens that the model confirmed are \x1b[32mgreen\x1b[0m.");
+    std::puts("Drafted tokens that the model accepted are \x1b[32mgreen\x1b[0m.");
   }
   const InterruptGuard guard;
   Demo demo(args, loaded, prompter);
   FT_RETURN_IF_ERROR(demo.Play());
   demo.PrintResults();
   demo.PrintWhatNext();
-  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  if (std::fflush(stdout) != 0) return Error{"cannot write to standard output"};
   FT_RETURN_IF_ERROR(json.Finish(JsonText(demo.ToJson(), 1) + "\n"));
   return demo.AllIdentical() ? kExitDone : kExitDiffers;
 }
@@ -246,25 +247,26 @@ Result<int> RunDemo(DemoArgs& args) {
 
 int Run_demo(int argc, char** argv) {
   CLI::App app{
-      "Answers a handful of prompts plainly and speculated, and shows the speed-up, the acceptance "
-      "and that the tokens are the same.",
+      "Answers a handful of prompts with and without speculation, and shows the speed-up, the "
+      "acceptance and whether the tokens are the same.",
       "foretoken demo"};
   DemoArgs args;
   AddModelArgs(app, &args.model);
-  app.get_option("--model")->description("default: SmolLM2 or the model shipped, in models/");
+  app.get_option("--model")->description(
+      "the model (default: SmolLM2 or the shipped model, in models/)");
   app.add_flag("--all", args.all,
-               "with every drafter that needs no file or has one in drafts/ beside the model, not "
-               "only copying (pld), the first draft there, and auto");
+               "run every drafter that needs no file or has one in drafts/ beside the model, not "
+               "only pld, the first draft there, and auto");
   app.add_option("-n,--new-tokens", args.new_tokens,
-                 "tokens an answer at most (default: what --seconds allow)")
+                 "maximum tokens per answer (default: what --seconds allows)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--seconds", args.seconds, "time the demo may take, about (40)")
+  app.add_option("--seconds", args.seconds, "approximate duration of the demo (40)")
       ->check(CLI::Range(1.0, 86400.0));
   AddTreeArgs(app, &args.draft);
-  app.add_option("--json", args.json, "write the numbers as JSON")
+  app.add_option("--json", args.json, "write the results as JSON")
       ->type_name("FILE")
       ->check(WritableFile());
-  app.footer("Exit status: 0 done, 1 failed, 2 bad usage, 3 a drafter wrote other tokens.");
+  app.footer("Exit status: 0 done, 1 failed, 2 bad usage, 3 a drafter changed the tokens.");
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   if (const Status usage = CheckDraftNames(args.draft); !usage.ok()) return BadUsage(usage.error());
   const Result<int> status = RunDemo(args);

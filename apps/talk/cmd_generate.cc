@@ -23,17 +23,16 @@ constexpr char kAttributing[] =
     "pld+h";  // the default with --attribute, since only copies have sources
 
 constexpr char kGenerateFooter[] =
-    "The text is streamed to standard output, statistics go to standard error. Ctrl-C ends the\n"
-    "answer, with the statistics and status 0. Decoding is greedy unless --temp says otherwise;\n"
-    "what a model suggests (generation_config.json) needs --model-defaults.\n"
+    "The text is streamed to standard output; statistics go to standard error. Ctrl-C ends\n"
+    "the answer; the statistics are still printed, and the status is 0. Decoding is greedy\n"
+    "unless --temp says otherwise; a model's suggestions (generation_config.json) need\n"
+    "--model-defaults.\n"
     "\n"
     "Examples:\n"
     "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
     "  foretoken generate -m model.gguf -p \"Once upon a time\" -n 100 --temp 0.8 --seed 1\n"
-    "  foretoken generate -m model.gguf --chat -f question.txt --check    (compare with plain "
-    "text)\n"
-    "  foretoken generate -m model.gguf --chat -f question.txt --drafter none      (plain "
-    "decoding)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --check      (compare the texts)\n"
+    "  foretoken generate -m model.gguf --chat -f question.txt --drafter none  (no speculation)\n"
     "  foretoken generate -m model.gguf --chat -f question.txt --draft-model small.gguf\n"
     "  foretoken generate -m model.gguf --chat -f text.txt --json-schema @schema.json\n"
     "\n"
@@ -55,12 +54,12 @@ struct GenerateArgs {
 
 void DeclarePrompt(CLI::App& app, GenerateArgs* g) {
   OptionGroup prompt(app, "Prompt");
-  prompt.Add("-p,--prompt", g->prompt, "TEXT", "the prompt (default: standard input to its end)");
+  prompt.Add("-p,--prompt", g->prompt, "TEXT", "the prompt (default: all of standard input)");
   prompt.Add("-f,--file", g->file, "FILE", "read the prompt from a file; '-' = standard input")
       ->excludes("--prompt");
   prompt.AddFlag("--chat", g->chat,
-                 "the prompt is a user's message: apply the model's chat template (ChatML where it "
-                 "has none)");
+                 "treat the prompt as a user's message: apply the model's chat template (ChatML if "
+                 "it has none)");
   prompt.Add("--system", g->system, "TEXT", "a system message; implies --chat");
   prompt.AddFlag("--special", g->special, "recognise control tokens written out in the prompt");
 }
@@ -69,25 +68,26 @@ void DeclareAnswer(CLI::App& app, GenerateArgs* g) {
   OptionGroup length(app, "Length");
   length
       .Add("-n,--new-tokens", g->new_tokens, "N",
-           "tokens to write at most (256); -1 = until the context is full")
+           "maximum tokens to generate (256); -1 = until the context is full")
       ->check(Within(-1, 1 << 30));
   length
       .Add("-c,--context", g->context, "N",
-           "longest sequence, prompt included (default, and 0: what the prompt and -n need, at "
-           "most the model's context)")
+           "longest sequence, including the prompt (default, and 0: what the prompt and -n need, "
+           "at most the model's context)")
       ->check(Within(0, 1 << 30));
-  length.AddFlag("--ignore-eos", g->ignore_eos, "write on after an end token");
+  length.AddFlag("--ignore-eos", g->ignore_eos, "continue after an end token");
   OptionGroup output(app, "Output");
   output.Add("--stats", g->stats, "FILE",
              "write the statistics as JSON; '-' = standard output, after the text");
   output.Add("--attribute", g->attribute, "FILE",
              "write as JSON which parts of the answer the drafter copied from where in the prompt; "
-             "'-' = standard output, after the text. On a terminal the answer comes at its end, "
-             "copies in colour. Drafts by pld+h unless --drafter says otherwise, and as the "
-             "drafter's paper does unless --tree or --draft-max do");
+             "'-' = standard output, after the text. On a terminal, the answer is printed once it "
+             "is complete, with copies in colour. The drafter is pld+h unless --drafter is given, "
+             "and its tree is the paper's unless --tree or --draft-max is given");
   output.Add("--attribute-min", g->attribute_min, "N", "shortest copy shown, in tokens (2)")
       ->check(Within(1, 1 << 20));
-  output.AddFlag("--check", g->check, "also decode plainly; exit with 3 if any token differs");
+  output.AddFlag("--check", g->check,
+                 "also decode without drafts; exit with 3 if any token differs");
   output.AddFlag("-q,--quiet", g->quiet, "no statistics on standard error");
 }
 
@@ -189,7 +189,7 @@ Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
   FT_ASSIGN_OR_RETURN(const VerifierEntry* verifier, FindVerifier(g.draft.verifier));
   if (!g.check || sampling.greedy() || verifier->guarantee == Guarantee::kSameText) return {};
   return Error{"--check: sampled with --verifier " + g.draft.verifier +
-               ", another text than the plain one is no mistake; use exact, or --temp 0"};
+               ", the text may rightly differ from the one without drafts; use exact, or --temp 0"};
 }
 
 // Decodes the answer again without drafts and compares. Returns the exit status.
@@ -211,7 +211,7 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
     return kExitDiffers;
   }
   if (!g.quiet) {
-    std::fprintf(stderr, "check: all %zu tokens are those of plain decoding (%.1f tokens/s)\n",
+    std::fprintf(stderr, "check: all %zu tokens match decoding without drafts (%.1f tokens/s)\n",
                  answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond());
   }
   return kExitDone;
@@ -276,7 +276,7 @@ Result<int> Generate(const GenerateArgs& g) {
                                                     return writable && !InterruptGuard::Requested();
                                                   }));
   stream.Finish();
-  if (!writable) return Error{"standard output takes no more"};
+  if (!writable) return Error{"cannot write to standard output"};
   const bool more = terminal || g.stats == "-" || g.attribute == "-";
   if (more && !stream.at_line_start()) std::puts("");
   FT_RETURN_IF_ERROR(Report(g, loaded, prompt, answer, terminal, outputs));
@@ -293,17 +293,18 @@ Status CheckUsage(const GenerateArgs& g) {
   FT_RETURN_IF_ERROR(Validate(g.sampling.params));
   FT_RETURN_IF_ERROR(CheckDraftNames(g.draft));
   if (g.ignore_eos && g.grammar.any()) {
-    return Error{"--ignore-eos: a grammar ends the answer, nothing can follow it"};
+    return Error{"--ignore-eos: not with a grammar, which determines where the answer ends"};
   }
   if (g.attribute.empty() || g.draft.drafter != "none") return {};
-  return Error{"--attribute: --drafter is none, and only a drafter that copies says from where"};
+  return Error{"--attribute: --drafter is none, expected a drafter that copies"};
 }
 
 }  // namespace
 
 int Run_generate(int argc, char** argv) {
-  CLI::App app{"Continues a text, speculating, token for token what the model alone would write.",
-               "foretoken generate"};
+  CLI::App app{
+      "Continues a text with speculative decoding, token for token as the model alone would.",
+      "foretoken generate"};
   app.footer(kGenerateFooter);
   GenerateArgs g;
   Declare(app, &g);

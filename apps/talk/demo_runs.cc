@@ -77,9 +77,9 @@ std::string DemoRuns::Sentence(const std::string& drafter) const {
       runs_, [&](const DemoRun& run) { return run.drafter != drafter || run.identical; });
   char times[32];
   std::snprintf(times, sizeof(times), speed_up < 1.1 ? "%.2f" : "%.1f", speed_up);
-  return drafter + ": " + times + " times as fast as plain decoding over " +
+  return drafter + ": " + times + " times as fast as autoregressive decoding over " +
          (tasks == 1 ? "this task" : "these " + std::to_string(tasks) + " tasks") +
-         (identical ? ", the same tokens." : ", but not always the same tokens.");
+         (identical ? ", with the same tokens." : ", but not always with the same tokens.");
 }
 
 Json DemoRuns::ToJson(double load_seconds) const {

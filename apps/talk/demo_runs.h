@@ -35,7 +35,7 @@ class DemoRuns {
   double SpeedUpOf(const std::string& drafter) const;
 
   void PrintTable(const char* bold, const char* off) const;
-  // "auto: 1.6 times as fast as plain decoding over these 4 tasks, the same tokens."
+  // "auto: 1.6 times as fast as autoregressive decoding over these 4 tasks, with the same tokens."
   std::string Sentence(const std::string& drafter) const;
   Json ToJson(double load_seconds) const;
 

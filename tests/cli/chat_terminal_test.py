@@ -269,7 +269,7 @@ def test_a_full_context_offers_a_way_on():
             chat.say(text)
         equal(chat.asked(), ["one", "two", "three"])
         chat.send("four\r")
-        contains(chat.expect(r"\[y/N\] "), "Forget the oldest of 4 exchanges and go on?")
+        contains(chat.expect(r"\[y/N\] "), "Forget the oldest of 4 exchanges and continue?")
         chat.send("n\r")
         contains(chat.expect(PROMPT), "/forget 1 forgets the oldest of 4 exchanges, /undo")
         equal(chat.asked(), ["one", "two", "three"])
@@ -284,7 +284,7 @@ def test_a_full_context_offers_a_way_on():
         equal(chat.asked(), ["two", "three", "four"])
         chat.say("/forget 2")
         equal(chat.asked(), ["four"])
-        contains(chat.say("x" * 300), "the message is too long: with it alone the prompt has")
+        contains(chat.say("x" * 300), "the message is too long: the prompt with this message alone has")
         contains(chat.say("/forget 2"), "/forget: found '2', the conversation has 1 exchange")
         equal(chat.asked(), ["four"])
         long_file = os.path.join(folder, "long.txt")
@@ -343,7 +343,7 @@ def test_regen_and_undo():
         chat.say("hello")
         equal(chat.saved(), second)
         contains(chat.say("/set temp 0"), "temp 0")
-        contains(chat.say("/regen"), "at temperature 0 a question has one answer")
+        contains(chat.say("/regen"), "at temperature 0 the answer is always the same")
 
 
 def test_files_and_conversations():
@@ -355,20 +355,20 @@ def test_files_and_conversations():
         if os.path.exists(path):
             os.remove(path)
     with Terminal("--system", "be brief", *SHORT) as chat:
-        contains(chat.say("/file " + source), "größe 1.py, 9 tokens, goes with the next message")
+        contains(chat.say("/file " + source), "größe 1.py, 9 tokens, will be sent with the next message")
         chat.say("what is it?")
         chat.say("two\\n")
         before = chat.saved()
         equal(before[1]["content"], "größe 1.py:\n\nx = 'ä'\n\nwhat is it?")
         for path in paths[:2]:
             chat.say("/save " + path)
-        contains(chat.say("/file " + model), "is no text in UTF-8")
+        contains(chat.say("/file " + model), "is not UTF-8 text")
         contains(chat.say("/file " + folder + "/none"), "cannot open")
         contains(chat.say("/load " + source), "is no conversation")
         contains(chat.say("/load"), "/load needs the name of a file")
         equal(chat.saved(), before)
         chat.say("\x1b[200~a\r\ruser: b\x1b[201~")
-        contains(chat.say("/save " + paths[2]), "save as .json to load it again")
+        contains(chat.say("/save " + paths[2]), "save as .json for that")
     with Terminal() as chat:
         contains(chat.say("/load " + paths[0]), "2 exchanges loaded")
         equal(chat.saved(), before)
@@ -409,7 +409,7 @@ def test_completion_and_help():
         os.makedirs(os.path.join(folder, "töpfe"), exist_ok=True)
         with open(os.path.join(folder, "töpfe", "näh.txt"), "w", encoding="utf-8") as f:
             f.write("text")
-        contains(chat.say("/file ~/tö\tn\t"), "näh.txt, 4 tokens, goes with")
+        contains(chat.say("/file ~/tö\tn\t"), "näh.txt, 4 tokens, will be sent with")
         chat.say("a\tb")
         equal(chat.asked(), ["näh.txt:\n\ntext\n\na\tb"])
         shown = chat.say("/help")

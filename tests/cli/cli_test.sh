@@ -594,7 +594,7 @@ rm -f "$dir/loaded.json"
 cmp -s "$dir/lines.json" "$dir/loaded.json" || fail "chat /load through a pipe asks: $(cat "$dir/err")"
 printf 'hello\n%0600d\nhello\n' 0 | "$bin" chat -m "$model" -t 1 -n 8 -c 300 >"$dir/out" 2>"$dir/err" ||
   fail "chat in a full context: status $?"
-expect_text "the message is too long: with it alone the prompt has" err "chat in a full context"
+expect_text "the message is too long: the prompt with this message alone has" err "chat in a full context"
 expect_status 2 "chat without a model" "$bin" chat
 
 # The demo and the search for heads, on the same small model.
@@ -602,7 +602,7 @@ expect_status 0 "demo" "$bin" demo -m "$model" -t 1 -n 12 --json "$dir/demo.json
 [ "$(json "$dir/demo.json" "s['identical'] and [r['drafter'] for r in s['runs']] == 4 * ['none', 'pld', 'auto'] \
   and all(r['times'] > 1 and r['tokens_per_second'] > 0 for r in s['runs'])")" = True ] || fail "demo --json: $(cat "$dir/out")"
 expect_text "tokens a pass" out "demo shows a table"
-expect_text "^auto: [0-9.]* times as fast as plain decoding over these 4 tasks, the same tokens.$" out "demo says what it found"
+expect_text "^auto: [0-9.]* times as fast as autoregressive decoding over these 4 tasks, with the same tokens.$" out "demo says what it found"
 expect_text "foretoken chat -m .*$(basename "$model")$" out "demo says what to type"
 expect_status 0 "demo --all" "$bin" demo -m "$model" -t 1 -n 6 --seconds 1 --all --json "$dir/demo.json"
 [ "$(json "$dir/demo.json" "s['identical'] and len(s['runs']) >= 20")" = True ] || fail "demo --all"
