@@ -86,7 +86,7 @@ bool RefuseExtras(const CLI::App& app) {
   const CLI::App& named = Named(app);
   const std::string command =
       &named == &app ? app.get_name() : app.get_name() + " " + named.get_name();
-  std::fprintf(stderr, "foretoken: %s; '%s --help' lists what there is\n",
+  std::fprintf(stderr, "foretoken: %s; see '%s --help'\n",
                Legible(Unexpected(named, extra)).c_str(), command.c_str());
   return true;
 }

@@ -35,7 +35,7 @@ constexpr std::string_view kNoSampler =
     "foretoken has no such sampler; it has --top-k, --top-p, --min-p and --typical-p";
 constexpr std::string_view kFromModel = "foretoken takes this from the model's file";
 constexpr std::string_view kServer = "'foretoken serve' is the server";
-constexpr std::string_view kInRequests = "requests bring it";
+constexpr std::string_view kInRequests = "clients set it in their requests";
 
 constexpr LlamaOption kLlamaOptions[] = {
     // Same meaning, different name.
@@ -71,38 +71,38 @@ constexpr LlamaOption kLlamaOptions[] = {
      Value::kOne, Treatment::kDropped, kOnCpu},
     {" -nkvo --no-kv-offload --no-op-offload ", Value::kNone, Treatment::kDropped, kOnCpu},
     {" -b --batch-size -ub --ubatch-size ", Value::kOne, Treatment::kDropped,
-     "foretoken chooses its batches itself"},
+     "foretoken chooses its batch sizes itself"},
     {" -tb --threads-batch ", Value::kOne, Treatment::kDropped,
-     "-t is the number of threads for prompts, too"},
+     "-t sets the number of threads for prompts, too"},
     {" -fa --flash-attn ", Value::kSwitch, Treatment::kDropped,
-     "attention never stores its scores, so there is nothing to switch"},
+     "attention never materialises the score matrix, so there is nothing to switch on"},
     {" --mlock --no-mmap ", Value::kNone, Treatment::kDropped,
      "model files are mapped into memory"},
     {" --numa --prio --poll ", Value::kOne, Treatment::kDropped,
      "foretoken places its threads itself"},
     {" --perf --no-perf --no-context-shift ", Value::kNone, Treatment::kDropped,
-     "--stats writes the numbers, and a full context is never shifted", kWriters},
+     "--stats writes the statistics, and a full context is never shifted", kWriters},
     {" --threads-http ", Value::kOne, Treatment::kDropped,
-     "foretoken chooses the threads of connections itself", "serve"},
+     "foretoken chooses its number of connection threads itself", "serve"},
     {" --keep ", Value::kOne, Treatment::kDropped, "a full context is never shifted"},
     // Handled differently.
     {" -cnv --conversation -i --interactive -if --interactive-first ", Value::kNone,
-     Treatment::kAnswered, "'foretoken chat' is the conversation; --chat answers one message",
+     Treatment::kAnswered, "use 'foretoken chat' for a conversation; --chat answers one message",
      "generate"},
     {" -no-cnv --no-conversation -st --single-turn ", Value::kNone, Treatment::kAnswered,
-     "'foretoken generate' writes one text, with --chat one answer", "chat"},
+     "use 'foretoken generate' for one text, with --chat for one answer", "chat"},
     {" -p --prompt ", Value::kOne, Treatment::kAnswered,
-     "type it when asked, or use 'foretoken generate --chat -p TEXT'; --system sets a system "
+     "type it at the prompt, or use 'foretoken generate --chat -p TEXT'; --system sets a system "
      "message",
      "chat"},
     {" -f --file ", Value::kOne, Treatment::kAnswered,
-     "type /file FILE when asked, or use 'foretoken generate --chat -f FILE'", "chat"},
+     "type /file FILE at the prompt, or use 'foretoken generate --chat -f FILE'", "chat"},
     {" -ctv --cache-type-v ", Value::kOne, Treatment::kAnswered,
-     "--cache-type is for keys and values alike"},
+     "--cache-type sets the type of both keys and values"},
     {" -hf -hfr --hf-repo -hff --hf-file -hfd --hf-repo-draft -mu --model-url ", Value::kOne,
      Treatment::kAnswered, kNoFetch},
     {" --samplers --sampling-seq --sampler-seq ", Value::kOne, Treatment::kAnswered,
-     "--sampling-order gives the steps in order"},
+     "--sampling-order sets the order of the sampling steps"},
     {" --mirostat --mirostat-lr --mirostat-ent --dynatemp-range --dynatemp-exp --xtc-probability "
      "--xtc-threshold --dry-multiplier --dry-base --top-n-sigma --top-nsigma ",
      Value::kOne, Treatment::kAnswered, kNoSampler},
@@ -111,7 +111,7 @@ constexpr LlamaOption kLlamaOptions[] = {
      Value::kOne, Treatment::kAnswered, kFromModel},
     {" --draft-min --draft-n-min --spec-draft-n-min --draft-p-min --spec-draft-p-min ", Value::kOne,
      Treatment::kAnswered,
-     "--tree auto, the default, drafts where it is expected to gain; --draft-max limits it"},
+     "--tree auto, the default, drafts only where a gain is expected; --draft-max limits it"},
     {" -r --reverse-prompt ", Value::kOne, Treatment::kAnswered,
      "an answer ends at the model's end tokens or after -n tokens", kWriters},
     {" --lora --lora-scaled --control-vector --mmproj --image ", Value::kOne, Treatment::kAnswered,
@@ -120,20 +120,20 @@ constexpr LlamaOption kLlamaOptions[] = {
      "'foretoken chat' keeps its cache from turn to turn; /save and /load keep the conversation",
      kWriters},
     {" -e --escape ", Value::kNone, Treatment::kAnswered,
-     "prompts are taken as they are; in bash, -p $'two\\nlines' holds a line end", kWriters},
+     "prompts are used as they are; in bash, -p $'two\\nlines' contains a line break", kWriters},
     {" --host --port --api-key -np --parallel ", Value::kOne, Treatment::kAnswered, kServer,
      kWriters},
     {" -p --prompt -f --file -sys --system-prompt --system -r --reverse-prompt ", Value::kOne,
      Treatment::kAnswered, kInRequests, "serve"},
     {" -j --json-schema -jf --json-schema-file --grammar --grammar-file ", Value::kOne,
-     Treatment::kAnswered, "requests bring it, as response_format, json_schema or grammar",
-     "serve"},
+     Treatment::kAnswered,
+     "clients set it in their requests, as response_format, json_schema or grammar", "serve"},
     {" --prompt-cache --slot-save-path --cache-reuse ", Value::kOne, Treatment::kAnswered,
-     "prompts are kept in memory by themselves; --memory says how much of it", "serve"},
+     "prompts are cached in memory automatically; --memory limits the size of the cache", "serve"},
     {" --embedding --embeddings --rerank --reranking --pooling ", Value::kNone,
-     Treatment::kAnswered, "foretoken writes text; it has no embeddings", "serve"},
+     Treatment::kAnswered, "foretoken generates text only, not embeddings", "serve"},
     {" --ssl-key-file --ssl-cert-file ", Value::kOne, Treatment::kAnswered,
-     "foretoken speaks plain HTTP; a proxy before it adds TLS (docs/serving.md)", "serve"},
+     "foretoken serves plain HTTP; put a TLS proxy in front of it (docs/serving.md)", "serve"},
 };
 
 const LlamaOption* FindLlamaOption(std::string_view name, std::string_view command) {

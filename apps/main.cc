@@ -22,13 +22,15 @@ namespace {
 void PrintUsage(std::FILE* out) {
   std::fprintf(out, "foretoken: %s\n\n", kTagline);
   std::fputs(
-      "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help explains one)\n\n"
-      "begin with:\n"
-      "  foretoken demo                                      (what it gains, in a minute)\n"
+      "usage: foretoken COMMAND [OPTIONS]   (foretoken COMMAND --help lists the options)\n"
+      "\n"
+      "to start with:\n"
+      "  foretoken demo                                      (shows the speed-up, in a minute)\n"
       "  foretoken generate -m model.gguf --chat -p \"Why is the sky blue?\"\n"
       "  foretoken chat -m model.gguf\n"
-      "  foretoken serve -m model.gguf                       (the OpenAI API, and a page to chat)\n"
-      "\ncommands:\n",
+      "  foretoken serve -m model.gguf                       (the OpenAI API and a chat page)\n"
+      "\n"
+      "commands:\n",
       out);
   for (const Subcommand& c : AllSubcommands()) {
     std::fprintf(out, "  %-16s %.*s\n", c.name.c_str(), static_cast<int>(c.summary.size()),
@@ -66,8 +68,8 @@ const std::thread::id kMainThread = std::this_thread::get_id();
 
 void SayNoMemory() {
   std::fputs(
-      "foretoken: out of memory; lower the context (-c), the batch or the limits, or take a "
-      "smaller model\n",
+      "foretoken: out of memory; lower the context (-c), the batch or the limits, or use a smaller "
+      "model\n",
       stderr);
 }
 

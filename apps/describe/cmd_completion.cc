@@ -17,7 +17,7 @@ constexpr ShellEntry kShells[] = {
 
 constexpr char kCompletionFooter[] =
     "Examples:\n"
-    "  source <(foretoken completion bash)        (in ~/.bashrc; of zsh: after compinit in "
+    "  source <(foretoken completion bash)        (in ~/.bashrc; for zsh: after compinit in "
     "~/.zshrc)\n"
     "  foretoken completion bash >/usr/share/bash-completion/completions/foretoken\n"
     "  foretoken completion zsh >/usr/share/zsh/site-functions/_foretoken\n"
@@ -26,7 +26,7 @@ constexpr char kCompletionFooter[] =
 }  // namespace
 
 int Run_completion(int argc, char** argv) {
-  CLI::App app("Prints a script with which a shell completes commands, options and their values.",
+  CLI::App app("Prints a shell script that completes commands, options and their values.",
                "foretoken completion");
   app.footer(kCompletionFooter);
   std::string shell;

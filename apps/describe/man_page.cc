@@ -52,7 +52,7 @@ std::string KnownOf(const OptionDefinition& option) {
   if (option.values.are_all) add("One of " + JoinedBy(option.values.names, ", "));
   if (!option.range.empty()) add(option.range);
   if (!option.default_value.empty()) add("Default: " + option.default_value);
-  if (!option.environment.empty()) add("Or the variable " + option.environment);
+  if (!option.environment.empty()) add("Environment variable: " + option.environment);
   if (!option.needs.empty()) add("Needs " + JoinedBy(option.needs, ", "));
   if (!option.excludes.empty()) add("Not with " + JoinedBy(option.excludes, ", "));
   if (option.is_required) add("Required");
@@ -165,7 +165,7 @@ void AddEnvironment(const CommandDefinition& command, RoffPage& page) {
     is_first = false;
     const std::string name = option.is_argument() ? ArgumentName(option) : option.names.back();
     page.Item(RoffPage::Bold(option.environment),
-              "The value of " + name + " where that is not given.");
+              "The value of " + name + " if that option is not given.");
   }
 }
 
@@ -197,7 +197,7 @@ std::string ManualPage(const CommandDefinition& command, std::string_view versio
   for (const CommandDefinition& part : command.parts) AddPart(typed, part, page);
   if (!own_help.empty()) {
     page.Section("Further options");
-    page.Paragraph("What " + typed + " --help says:");
+    page.Paragraph("The output of " + typed + " --help:");
     page.Verbatim(LinesOf(own_help));
   }
   AddEnvironment(command, page);
@@ -222,8 +222,8 @@ std::string OverviewPage(std::span<const Subcommand> commands, std::string_view 
   page.Usage("foretoken", "--version");
   page.Section("Description");
   page.Paragraph(
-      "Something small guesses a few tokens ahead; the model checks all guesses in one pass; what "
-      "survives is what the model would have written alone. Text goes to standard output, "
+      "A drafter guesses a few tokens ahead, and the model verifies all guesses in one pass; the "
+      "tokens it accepts are those that it would have written alone. Text goes to standard output, "
       "everything else to standard error.");
   page.Section("Commands");
   std::vector<std::string> pages;

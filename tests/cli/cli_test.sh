@@ -38,7 +38,7 @@ expect_text "default none" out "distill --help names the default drafter"
 expect_status 2 "no model" "$bin" generate -p hello
 expect_text "model" err "no model"
 expect_status 2 "unknown option" generate --frobnicate
-expect_text "no option --frobnicate; 'foretoken generate --help' lists" err "unknown option"
+expect_text "no option --frobnicate; see 'foretoken generate --help'" err "unknown option"
 expect_status 2 "mistyped option" generate -p a --tmep 3
 expect_text "no option --tmep; did you mean --temp?" err "mistyped option"
 expect_status 2 "mistyped option with a value" generate -p a --new_token=3
@@ -46,7 +46,7 @@ expect_text "no option --new_token; did you mean --new-tokens?" err "mistyped op
 expect_status 2 "mistyped part" "$bin" bench limts
 expect_text "no 'limts'; did you mean limits?" err "mistyped part"
 expect_status 2 "mistyped option of a part" "$bin" bench decode --row 3
-expect_text "no option --row; did you mean --rows?; 'foretoken bench decode --help'" err "mistyped option of a part"
+expect_text "no option --row; did you mean --rows?; see 'foretoken bench decode --help'" err "mistyped option of a part"
 expect_status 2 "model without -m" "$bin" chat "$model"
 expect_text "expected an option; did you mean -m .*tiny.gguf?" err "model without -m"
 # llama.cpp's options: accepted if they mean the same or change nothing here; otherwise a message
@@ -62,8 +62,8 @@ expect_status 0 "llama.cpp's options with =" generate -p "hello" --predict=12 --
 cmp -s "$dir/out" "$dir/ours" || fail "llama.cpp's options with = write another text"
 expect_status 0 "a value that looks like an option" generate -p -ngl -n 1 --stats "$dir/dash.json"
 [ "$(json "$dir/dash.json" "s['prompt_tokens']")" = 4 ] || fail "a value was taken for an option"
-for answered in "-hf a/b:downloads nothing" "-cnv:'foretoken chat' is the conversation" \
-  "-ctv f16:--cache-type is for keys and values" "--mirostat 2:--top-k" "-e:taken as they are" "-r x:end tokens"; do
+for answered in "-hf a/b:downloads nothing" "-cnv:use 'foretoken chat' for a conversation" \
+  "-ctv f16:--cache-type sets the type of both" "--mirostat 2:--top-k" "-e:used as they are" "-r x:end tokens"; do
   # shellcheck disable=SC2086
   expect_status 2 "generate ${answered%%:*}" generate -p a ${answered%%:*}
   expect_text "${answered#*:}" err "generate ${answered%%:*}"
