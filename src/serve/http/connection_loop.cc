@@ -35,7 +35,9 @@ HttpRefusal TooMany() {
   return Refuse(503, "overloaded", "The server has too many requests; try again later.");
 }
 
-HttpRefusal TooSlow() { return Refuse(408, "request_timeout", "The request came too slowly."); }
+HttpRefusal TooSlow() {
+  return Refuse(408, "request_timeout", "The request took too long to arrive.");
+}
 
 }  // namespace
 

@@ -50,14 +50,14 @@ std::string Normalised(std::string origin) {
 
 HttpRefusal WrongHost() {
   return Refuse(403, "host_not_allowed",
-                "The Host header names no host of this server. Start it with --allowed-host NAME "
-                "to serve NAME.");
+                "The Host header does not name this server. Start the server with --allowed-host "
+                "NAME to accept NAME.");
 }
 
 HttpRefusal WrongOrigin() {
   return Refuse(403, "origin_not_allowed",
                 "The request comes from a web page of another origin. Start the server with "
-                "--cors-origin ORIGIN to let its pages in.");
+                "--cors-origin ORIGIN to allow its pages.");
 }
 
 HttpRefusal WrongKey() {

@@ -73,7 +73,7 @@ std::optional<std::string> TakeAuthority(string_view* target) {
 std::optional<HttpRefusal> ParseVersion(string_view version, RequestHead* head) {
   const bool is_version = version.size() == 8 && version.starts_with("HTTP/") &&
                           IsDigit(version[5]) && version[6] == '.' && IsDigit(version[7]);
-  if (!is_version) return Malformed("The request line does not end with a version of HTTP.");
+  if (!is_version) return Malformed("The request line does not end with an HTTP version.");
   if (version[5] != '1') {
     return Refuse(505, "version_not_supported", "This server speaks HTTP/1.1.");
   }
@@ -89,16 +89,16 @@ std::optional<HttpRefusal> ParseRequestLine(string_view line, RequestHead* head)
   }
   head->method = line.substr(0, first);
   string_view target = line.substr(first + 1, last - first - 1);
-  if (!IsToken(head->method)) return Malformed("The method is no word.");
+  if (!IsToken(head->method)) return Malformed("The method is not a token.");
   if (auto refusal = ParseVersion(line.substr(last + 1), head)) return refusal;
   const auto is_bad = [](char c) { return c == ' ' || c == '\t' || IsControl(c); };
   if (target.empty() || std::ranges::any_of(target, is_bad)) {
-    return Malformed("The target of the request line is no path.");
+    return Malformed("The request target is not a path.");
   }
   if (auto authority = TakeAuthority(&target)) {
     head->headers.emplace_back("host", *std::move(authority));
   } else if (!target.starts_with('/') && target != "*") {
-    return Malformed("The target of the request line is no path.");
+    return Malformed("The request target is not a path.");
   }
   head->path = Decoded(target.substr(0, target.find_first_of("?#")));
   if (head->path.empty()) head->path.push_back('/');
@@ -112,7 +112,7 @@ std::optional<HttpRefusal> ParseField(string_view line, RequestHead* head) {
   }
   const string_view value = Trimmed(line.substr(colon + 1));
   if (std::ranges::any_of(value, IsControl)) {
-    return Malformed("The value of a header has control characters.");
+    return Malformed("A header value contains control characters.");
   }
   head->headers.emplace_back(LowerCase(line.substr(0, colon)), value);
   return std::nullopt;
@@ -121,7 +121,7 @@ std::optional<HttpRefusal> ParseField(string_view line, RequestHead* head) {
 std::optional<HttpRefusal> ParseLength(const std::string& text, RequestHead* head) {
   constexpr size_t kMostDigits = 18;  // fits into 64 bits
   if (text.empty() || text.size() > kMostDigits || !std::ranges::all_of(text, IsDigit)) {
-    return Malformed("Content-Length is no number.");
+    return Malformed("Content-Length is not a number.");
   }
   for (const char c : text) head->length = head->length * 10 + static_cast<uint64_t>(c - '0');
   return std::nullopt;
@@ -139,10 +139,10 @@ std::optional<HttpRefusal> ReadFraming(RequestHead* head) {
   const bool is_ambiguous =
       Count(*head, "content-length") + Count(*head, "transfer-encoding") > 1 ||
       (coding != nullptr && head->is_http_1_0);
-  if (is_ambiguous) return Malformed("The length of the body is not given once.");
+  if (is_ambiguous) return Malformed("The length of the body is ambiguous.");
   if (coding != nullptr && !EqualsIgnoringCase(*coding, "chunked")) {
     return Refuse(501, "unsupported_transfer_encoding",
-                  "Of transfer encodings, this server takes chunked alone.");
+                  "The only transfer encoding that this server supports is chunked.");
   }
   head->is_chunked = coding != nullptr;
   return length == nullptr ? std::nullopt : ParseLength(*length, head);
@@ -156,7 +156,8 @@ std::optional<HttpRefusal> ReadConnection(RequestHead* head) {
   const std::string* expected = head->Find("expect");
   if (expected == nullptr || head->is_http_1_0) return std::nullopt;
   if (!EqualsIgnoringCase(*expected, "100-continue")) {
-    return Refuse(417, "unknown_expectation", "Of expectations, this server knows 100-continue.");
+    return Refuse(417, "unknown_expectation",
+                  "The only expectation that this server supports is 100-continue.");
   }
   head->expects_continue = true;
   return std::nullopt;
@@ -166,7 +167,7 @@ std::optional<HttpRefusal> CheckHost(const RequestHead& head, bool has_authority
   const int hosts = Count(head, "host") - (has_authority ? 1 : 0);
   const bool is_missing = hosts == 0 && !head.is_http_1_0;
   if (hosts <= 1 && !is_missing) return std::nullopt;
-  return Malformed("Expected one Host header.");
+  return Malformed("Expected exactly one Host header.");
 }
 
 // Removes the first line from `text` and returns it without its line end. REQUIRES: `text` holds a

@@ -54,12 +54,13 @@ bool MayBeJson(const std::string& value) {
 std::optional<HttpRefusal> CheckContent(const RequestHead& head) {
   const std::string* coding = head.Find("content-encoding");
   if (coding != nullptr && !EqualsIgnoringCase(*coding, "identity")) {
-    return Refuse(415, "unsupported_encoding", "The body is compressed; expected plain JSON.");
+    return Refuse(415, "unsupported_encoding",
+                  "The body is compressed; expected uncompressed JSON.");
   }
   const std::string* type = head.Find("content-type");
   if (head.method != "POST" || type == nullptr || MayBeJson(*type)) return std::nullopt;
   return Refuse(415, "unsupported_media_type",
-                "The type of the body is another one; expected application/json.");
+                "The Content-Type of the body is not supported; expected application/json.");
 }
 
 }  // namespace

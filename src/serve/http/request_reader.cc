@@ -15,17 +15,17 @@ constexpr size_t kMostChunkLine = size_t{1} << 10;
 constexpr size_t kMostTrailers = size_t{8} << 10;
 constexpr size_t kMostSizeDigits = 8;
 
-HttpRefusal NoLineEnd() { return Malformed("Lines of a request end with CR LF."); }
+HttpRefusal NoLineEnd() { return Malformed("The lines of a request must end with CR LF."); }
 
 HttpRefusal BadChunk() { return Malformed("The chunks of the body are malformed."); }
 
 HttpRefusal HeadTooLarge() {
-  return Refuse(431, "headers_too_large", "The headers are too many or too long.");
+  return Refuse(431, "headers_too_large", "There are too many headers, or they are too long.");
 }
 
 HttpRefusal BodyTooLarge(size_t most) {
   return Refuse(413, "body_too_large",
-                "The body is too long; this server takes " + std::to_string(most) + " bytes.");
+                "The body is too long; the limit is " + std::to_string(most) + " bytes.");
 }
 
 // The size in a chunk's first line, ignoring extensions; nothing if it is malformed.
@@ -86,7 +86,7 @@ bool RequestReader::HeadFits(size_t bytes) {
 bool RequestReader::ReadHead() {
   const string_view text = rest();
   if (lines_ == 0 && !text.empty() && text[0] != '\r' && !IsTokenCharacter(text[0])) {
-    RefuseWith(Malformed("This is no request of HTTP; the server speaks it without TLS."));
+    RefuseWith(Malformed("This is not an HTTP request; the server does not support TLS."));
     return false;
   }
   const size_t end = text.find('\n', scanned_);
