@@ -68,16 +68,17 @@ std::string ServerMetrics::Text(const std::string& model) const {
 }
 
 void ServerMetrics::WriteVllm(const Labels& model, Exposition& page) const {
-  WriteGauge(page, "vllm:num_requests_running", "Requests that are computed.", model, running);
+  WriteGauge(page, "vllm:num_requests_running", "Requests being processed.", model, running);
   WriteGauge(page, "vllm:num_requests_waiting", "Requests in the queue.", model, waiting);
-  WriteGauge(page, "vllm:kv_cache_usage_perc", "Share of the cache that is used; 1 is all.", model,
+  WriteGauge(page, "vllm:kv_cache_usage_perc", "Fraction of the cache in use, from 0 to 1.", model,
              cache_usage);
-  WriteCounter(page, "vllm:prompt_tokens_total", "Tokens of prompts.", model, prompt_tokens);
-  WriteCounter(page, "vllm:prefix_cache_queries_total",
-               "Tokens of prompts looked for in the cache.", model, prompt_tokens);
-  WriteCounter(page, "vllm:prefix_cache_hits_total", "Of them, those found.", model, cached_tokens);
-  WriteCounter(page, "vllm:generation_tokens_total", "Tokens of answers.", model, generated_tokens);
-  page.Counter("vllm:request_success_total", "Answers by how they ended.");
+  WriteCounter(page, "vllm:prompt_tokens_total", "Prompt tokens.", model, prompt_tokens);
+  WriteCounter(page, "vllm:prefix_cache_queries_total", "Prompt tokens looked up in the cache.",
+               model, prompt_tokens);
+  WriteCounter(page, "vllm:prefix_cache_hits_total", "Prompt tokens found in the cache.", model,
+               cached_tokens);
+  WriteCounter(page, "vllm:generation_tokens_total", "Generated tokens.", model, generated_tokens);
+  page.Counter("vllm:request_success_total", "Finished answers, by finish reason.");
   for (const auto& [reason, count] : finished)
     page.Sample(With(model, "finished_reason", reason), static_cast<double>(count));
   WriteDrafts("vllm", model, page);
@@ -85,45 +86,46 @@ void ServerMetrics::WriteVllm(const Labels& model, Exposition& page) const {
 
 void ServerMetrics::WriteLatencies(const Labels& model, Exposition& page) const {
   WriteHistogram(page, "vllm:time_to_first_token_seconds",
-                 "From a request's submission to the engine to its first token.", model,
+                 "Time from a request's submission to the engine to its first token.", model,
                  first_token_seconds);
   WriteHistogram(page, "vllm:inter_token_latency_seconds",
-                 "Between tokens; those of one step share its time.", model, token_seconds);
+                 "Time between tokens; the tokens of one step share its time.", model,
+                 token_seconds);
   WriteHistogram(page, "vllm:e2e_request_latency_seconds",
-                 "From a request's submission to the engine to the end of its answer.", model,
+                 "Time from a request's submission to the engine to the end of its answer.", model,
                  request_seconds);
-  WriteHistogram(page, "vllm:request_queue_time_seconds", "In the queue.", model, queue_seconds);
+  WriteHistogram(page, "vllm:request_queue_time_seconds", "Time in the queue.", model,
+                 queue_seconds);
 }
 
 void ServerMetrics::WriteLlamaCpp(Exposition& page) const {
   const int64_t computed = prompt_tokens - cached_tokens;
-  WriteCounter(page, "llamacpp:prompt_tokens_total", "Tokens of prompts that were computed.", {},
-               computed);
-  WriteCounter(page, "llamacpp:prompt_seconds_total", "Time that prompts took.", {},
-               prompt_seconds);
-  WriteCounter(page, "llamacpp:tokens_predicted_total", "Tokens of answers.", {}, generated_tokens);
-  WriteCounter(page, "llamacpp:tokens_predicted_seconds_total", "Time that answers took.", {},
+  WriteCounter(page, "llamacpp:prompt_tokens_total",
+               "Prompt tokens that were computed, not cached.", {}, computed);
+  WriteCounter(page, "llamacpp:prompt_seconds_total", "Time spent on prompts.", {}, prompt_seconds);
+  WriteCounter(page, "llamacpp:tokens_predicted_total", "Generated tokens.", {}, generated_tokens);
+  WriteCounter(page, "llamacpp:tokens_predicted_seconds_total", "Time spent on answers.", {},
                generation_seconds);
-  WriteGauge(page, "llamacpp:prompt_tokens_seconds", "Tokens of prompts a second, on average.", {},
+  WriteGauge(page, "llamacpp:prompt_tokens_seconds", "Prompt tokens per second, on average.", {},
              Ratio(static_cast<double>(computed), prompt_seconds));
-  WriteGauge(page, "llamacpp:predicted_tokens_seconds", "Tokens of answers a second, on average.",
+  WriteGauge(page, "llamacpp:predicted_tokens_seconds", "Generated tokens per second, on average.",
              {}, Ratio(static_cast<double>(generated_tokens), generation_seconds));
-  WriteGauge(page, "llamacpp:kv_cache_usage_ratio", "Share of the cache that is used.", {},
+  WriteGauge(page, "llamacpp:kv_cache_usage_ratio", "Fraction of the cache in use.", {},
              cache_usage);
-  WriteGauge(page, "llamacpp:requests_processing", "Requests that are computed.", {}, running);
+  WriteGauge(page, "llamacpp:requests_processing", "Requests being processed.", {}, running);
   WriteGauge(page, "llamacpp:requests_deferred", "Requests in the queue.", {}, waiting);
-  WriteCounter(page, "llamacpp:n_decode_total", "Passes of the model.", {}, passes);
-  WriteGauge(page, "llamacpp:n_busy_slots_per_decode", "Requests a pass works on, on average.", {},
+  WriteCounter(page, "llamacpp:n_decode_total", "Model passes.", {}, passes);
+  WriteGauge(page, "llamacpp:n_busy_slots_per_decode", "Requests per pass, on average.", {},
              Ratio(static_cast<double>(busy_slots), static_cast<double>(passes)));
   WriteDrafts("llamacpp", {}, page);
 }
 
 void ServerMetrics::WriteOwn(Exposition& page) const {
-  page.Counter("foretoken:requests_refused_total", "Requests that were refused, by HTTP status.");
+  page.Counter("foretoken:requests_refused_total", "Refused requests, by HTTP status.");
   for (const auto& [status, count] : refused)
     page.Sample({{"status", std::to_string(status)}}, static_cast<double>(count));
   WriteHistogram(page, "foretoken:acceptance_length_tokens",
-                 "Tokens that passes with guesses added, the bonus token included.", {},
+                 "Tokens added per pass with drafted tokens, including the bonus token.", {},
                  acceptance_length);
 }
 
@@ -134,11 +136,11 @@ void ServerMetrics::WriteDrafts(const std::string& space, const Labels& labels,
     for (const auto& [method, counts] : drafts)
       page.Sample(With(labels, "method", method), static_cast<double>(counts.*member));
   };
-  write("num_drafts_total", "Passes that verified guesses.", &DraftCounts::drafts);
-  write("num_draft_tokens_total", "Guesses: nodes of trees.", &DraftCounts::drafted);
-  write("num_accepted_tokens_total", "Guesses that were accepted.", &DraftCounts::accepted);
+  write("num_drafts_total", "Passes that verified drafted tokens.", &DraftCounts::drafts);
+  write("num_draft_tokens_total", "Drafted tokens, that is, tree nodes.", &DraftCounts::drafted);
+  write("num_accepted_tokens_total", "Accepted drafted tokens.", &DraftCounts::accepted);
   page.Counter(space + ":spec_decode_num_accepted_tokens_per_pos_total",
-               "Guesses that were accepted, by depth in the tree, from 0.");
+               "Accepted drafted tokens, by depth in the tree, from 0.");
   for (const auto& [method, counts] : drafts) {
     for (size_t i = 0; i < counts.accepted_by_depth.size(); ++i) {
       page.Sample(With(With(labels, "method", method), "position", std::to_string(i)),
