@@ -60,8 +60,8 @@ size_t BatchLoop::RunningBytesAlone() const {
 Status BatchLoop::CheckFits(int tokens) const {
   const size_t bytes = BytesFor(static_cast<size_t>(tokens));
   if (bytes <= options_.memory) return {};
-  return Error{"a text of " + std::to_string(tokens) + " tokens takes " + Mebibytes(bytes) +
-               "; the memory for texts is " + Mebibytes(options_.memory)};
+  return Error{"a sequence of " + std::to_string(tokens) + " tokens takes " + Mebibytes(bytes) +
+               "; the memory for sequences is " + Mebibytes(options_.memory)};
 }
 
 // Expected bytes of the drafter's state after it has read the job's text. For a resumed job, those
@@ -158,8 +158,8 @@ void BatchLoop::RefillReserve() {
   while (!waiting_.empty() && !is_filled()) {
     const std::unique_ptr<Job> ended = std::move(waiting_.front());
     waiting_.pop_front();
-    Finish(*ended, FinishReason::kError, "out of memory: the system has no more for this process",
-           {});
+    Finish(*ended, FinishReason::kError,
+           "out of memory: the system has no more memory for this process", {});
   }
 }
 

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(Generator& generator, const
   if (options.rows == 0) options.rows = rows;
   if (options.context == 0) options.context = context;
   if (options.rows < 1 || options.rows > rows) {
-    return Wrong("rows of a pass", options.rows, "1 to " + std::to_string(rows));
+    return Wrong("rows per pass", options.rows, "1 to " + std::to_string(rows));
   }
   if (options.slots < 1) return Wrong("slots", options.slots, "1 or more");
   if (options.context < 2 || options.context > context) {
@@ -134,8 +134,8 @@ Submission Scheduler::Submit(Request request) {
           .stream = nullptr, .refusal = Refusal::kClosing, .error = "the engine is shutting down"};
     }
   }
-  return Refuse(Refusal::kBusy,
-                "too many requests: " + std::to_string(options_.queue) + " answers may wait");
+  return Refuse(Refusal::kBusy, "too many requests: " + std::to_string(options_.queue) +
+                                    " answers may wait in the queue");
 }
 
 void Scheduler::Cancel(uint64_t id) {

@@ -31,8 +31,8 @@ ApiResult<ToolStyle> StyleFor(const ServedModel& served, const Request& request)
     return ToolStyle::kNone;
   if (served.tools != ToolStyle::kNone) return served.tools;
   return Invalid(
-      "Unsupported value for 'tools': the model's chat template has no way to call them that this "
-      "server knows.",
+      "Unsupported value for 'tools': the model's chat template has no tool-call format that this "
+      "server supports.",
       "tools", "unsupported_value");
 }
 
@@ -138,7 +138,7 @@ ApiResult<std::string> RenderChat(const ServedModel& served, const Request& requ
                                .open_answer = request.add_generation_prompt});
   if (text.ok()) return *std::move(text);
   return Invalid(
-      Sentence("The model's chat template refuses the conversation: " + text.error().message),
+      Sentence("The model's chat template rejects the conversation: " + text.error().message),
       "messages", "template_error");
 }
 

@@ -54,7 +54,7 @@ HttpReply JsonReply(const Json& body) { return {.body = JsonText(body)}; }
 
 ApiError MethodError(std::string_view method) {
   return {.kind = ErrorKind::kMethodForbidden,
-          .message = "This path takes " + std::string(method) + " requests only.",
+          .message = "This path accepts " + std::string(method) + " requests only.",
           .code = "method_not_allowed"};
 }
 

@@ -61,8 +61,8 @@ Json ErrorBody(const ApiError& error) {
 
 ApiError ContextLengthError(int prompt_tokens, int context, std::string param) {
   return {.message = "The prompt has " + std::to_string(prompt_tokens) +
-                     " tokens; expected fewer than the context of " + std::to_string(context) +
-                     " tokens, which the answer shares.",
+                     " tokens; expected fewer than " + std::to_string(context) +
+                     ", the context that prompt and answer share.",
           .param = std::move(param),
           .code = "context_length_exceeded"};
 }
@@ -83,13 +83,13 @@ ApiError NotSupportedError(std::string_view endpoint) {
 
 ApiError NotFoundError() {
   return {.kind = ErrorKind::kNotFound,
-          .message = "There is no such path; /openapi.json lists what there is.",
+          .message = "There is no such path; /openapi.json lists the paths.",
           .code = "not_found"};
 }
 
 ApiError QueueFullError() {
   return {.kind = ErrorKind::kRateLimit,
-          .message = "Every place in the queue is taken; try again later.",
+          .message = "The queue is full; try again later.",
           .code = "queue_full"};
 }
 

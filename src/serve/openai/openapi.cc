@@ -34,7 +34,7 @@ Json RequestSchema(Endpoint endpoint, const RequestRules& rules) {
     if (std::string_view(field.name) != needed) schema = OrNull(std::move(schema));
     std::string about = field.use == FieldUse::kRefused ? "Not supported: " : "";
     about += field.about;
-    if (field.use == FieldUse::kRefused) about += ". Accepted with the values that change nothing.";
+    if (field.use == FieldUse::kRefused) about += ". Only values that have no effect are accepted.";
     schema["description"] = std::move(about);
     properties[field.name] = std::move(schema);
   }
@@ -69,12 +69,13 @@ Json Post(const char* about, const char* request, Json content) {
 // schema describes one event.
 Json Streamed(const char* answer, const char* chunk) {
   const Json data = {{"type", "string"},
-                     {"description", std::string("An object of ") + chunk + ", or [DONE]."}};
+                     {"description", std::string("An object of type ") + chunk + ", or [DONE]."}};
   Json content = JsonContent(answer);
   content["text/event-stream"] = {
       {"schema",
        {{"type", "object"},
-        {"description", "With \"stream\": true: events, of which the last one's data are [DONE]."},
+        {"description",
+         "With \"stream\": true: server-sent events; the data of the last one are [DONE]."},
         {"required", {"data"}},
         {"properties", {{"data", data}}}}}};
   return content;
@@ -92,18 +93,18 @@ Json Paths() {
        Post("Answers a conversation.", "ChatRequest", Streamed("ChatAnswer", "ChatChunk"))},
       {"/v1/completions",
        Post("Continues texts.", "TextRequest", Streamed("TextAnswer", "TextChunk"))},
-      {"/v1/models", Get("The model that is loaded.", JsonContent("Models"))},
-      {"/health", Get("Whether the server answers.", JsonContent("Health"))},
+      {"/v1/models", Get("The loaded model.", JsonContent("Models"))},
+      {"/health", Get("Whether the server is ready.", JsonContent("Health"))},
       {"/metrics",
-       Get("Counts for Prometheus.", {{"text/plain", {{"schema", {{"type", "string"}}}}}})},
-      {"/props", Get("What the server is set to.", JsonContent("Props"))},
-      {"/slots", Get("What is being computed.", JsonContent("Slots"))},
+       Get("Metrics for Prometheus.", {{"text/plain", {{"schema", {{"type", "string"}}}}}})},
+      {"/props", Get("The server's settings.", JsonContent("Props"))},
+      {"/slots", Get("The requests being processed, by slot.", JsonContent("Slots"))},
       {"/openapi.json",
        Get("This document.", {{"application/json", {{"schema", {{"type", "object"}}}}}})},
-      {"/tokenize", Post("Tokens of a text.", "TokenizeRequest", JsonContent("Tokens"))},
-      {"/detokenize", Post("The text of tokens.", "DetokenizeRequest", JsonContent("Text"))},
-      {"/apply-template",
-       Post("The prompt of a conversation.", "ChatRequest", JsonContent("AppliedTemplate"))},
+      {"/tokenize", Post("Converts text to tokens.", "TokenizeRequest", JsonContent("Tokens"))},
+      {"/detokenize", Post("Converts tokens to text.", "DetokenizeRequest", JsonContent("Text"))},
+      {"/apply-template", Post("Renders the prompt of a conversation.", "ChatRequest",
+                               JsonContent("AppliedTemplate"))},
   };
   for (const char* path : {"/v1/embeddings", "/v1/responses", "/v1/messages"})
     paths[path] = Lacking(path);
@@ -122,8 +123,8 @@ Json OpenApiDocument(const RequestRules& rules, const std::string& version) {
            {{"title", "foretoken"},
             {"version", version},
             {"description",
-             "The OpenAI API, with llama.cpp's and vLLM's extensions. A field that "
-             "is null is as if it were missing; unknown fields are ignored."}}},
+             "The OpenAI API, with llama.cpp's and vLLM's extensions. A field that is null is "
+             "treated as missing; unknown fields are ignored."}}},
           {"paths", Paths()},
           {"security", Json::array({Json::object(), {{"key", Json::array()}}})},
           {"components",

@@ -69,7 +69,7 @@ void CheckIgnoreEos(FieldContext& c) {
   c.reader.Fail("ignore_eos", "invalid_value",
                 "Invalid value for 'ignore_eos': expected false, since '" +
                     (is_constrained ? request.constraint.param : "tool_choice") +
-                    "' says where the answer ends.");
+                    "' determines where the answer ends.");
 }
 
 void CheckTogether(const Json& body, FieldContext& c) {
@@ -85,7 +85,8 @@ void CheckTogether(const Json& body, FieldContext& c) {
   const auto choices = prompts * static_cast<size_t>(request.n);
   if (choices > static_cast<size_t>(c.rules.most_choices)) {
     c.reader.WrongValue(
-        "n", "at most " + std::to_string(c.rules.most_choices) + " answers of all prompts together",
+        "n",
+        "at most " + std::to_string(c.rules.most_choices) + " answers for all prompts together",
         std::to_string(choices));
   }
 }

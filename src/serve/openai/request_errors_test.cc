@@ -83,7 +83,7 @@ TEST(BadRequests, WrongTypesAndRangesNameFoundAndExpected) {
            "Missing required parameter: 'response_format.json_schema.schema'."},
           {R"("grammar": "root ::= x", "response_format": {"type": "json_object"})",
            "response_format", "invalid_value",
-           "Invalid value for 'response_format': 'grammar' constrains the answer already."},
+           "Invalid value for 'response_format': 'grammar' already constrains the answer."},
           {R"("stream_options": {"include_usage": true})", "stream_options", "invalid_value",
            "Invalid value for 'stream_options': expected stream to be true."},
       },
@@ -95,20 +95,20 @@ TEST(BadRequests, ConstrainedAnswersDoNotIgnoreEos) {
       {
           {R"("ignore_eos": true, "response_format": {"type": "json_object"})", "ignore_eos",
            "invalid_value",
-           "Invalid value for 'ignore_eos': expected false, since 'response_format' says where the "
-           "answer ends."},
+           "Invalid value for 'ignore_eos': expected false, since 'response_format' determines "
+           "where the answer ends."},
           {R"("json_schema": {}, "ignore_eos": true)", "ignore_eos", "invalid_value",
-           "Invalid value for 'ignore_eos': expected false, since 'json_schema' says where the "
-           "answer ends."},
+           "Invalid value for 'ignore_eos': expected false, since 'json_schema' determines where "
+           "the answer ends."},
       },
       Chat);
   ExpectErrors({{R"("grammar": "root ::= x", "ignore_eos": true)", "ignore_eos", "invalid_value",
-                 "Invalid value for 'ignore_eos': expected false, since 'grammar' says where the "
-                 "answer ends."}},
+                 "Invalid value for 'ignore_eos': expected false, since 'grammar' determines where "
+                 "the answer ends."}},
                Text);
   ExpectErrors({{R"("tool_choice": "required", "ignore_eos": true)", "ignore_eos", "invalid_value",
-                 "Invalid value for 'ignore_eos': expected false, since 'tool_choice' says where "
-                 "the answer ends."}},
+                 "Invalid value for 'ignore_eos': expected false, since 'tool_choice' determines "
+                 "where the answer ends."}},
                [](const char* fields) { return Chat(WithTools(fields)); });
 }
 
@@ -126,9 +126,9 @@ TEST(BadRequests, TemplatesVariablesLeaveTheServersAlone) {
            "Invalid value for 'chat_template_kwargs': 'add_generation_prompt' is a field of the "
            "request."},
           {R"("chat_template_kwargs": {"bos_token": "x"})", "chat_template_kwargs", "invalid_value",
-           "Invalid value for 'chat_template_kwargs': 'bos_token' is the model's own."},
+           "Invalid value for 'chat_template_kwargs': 'bos_token' comes from the model."},
           {R"("chat_template_kwargs": {"eos_token": "x"})", "chat_template_kwargs", "invalid_value",
-           "Invalid value for 'chat_template_kwargs': 'eos_token' is the model's own."},
+           "Invalid value for 'chat_template_kwargs': 'eos_token' comes from the model."},
       },
       Chat);
 }
@@ -217,17 +217,17 @@ TEST(BadRequests, UnsupportedFieldsAreNamedUnlessHarmless) {
   ExpectErrors(
       {
           {R"("audio": {"voice": "x"})", "audio", "unsupported_parameter",
-           "Unsupported parameter: 'audio': audio is not written."},
+           "Unsupported parameter: 'audio': there is no audio output."},
           {R"("modalities": ["text", "audio"])", "modalities", "unsupported_parameter",
-           "Unsupported parameter: 'modalities': only text is written."},
+           "Unsupported parameter: 'modalities': only text is generated."},
           {R"("best_of": 2)", "best_of", "unsupported_parameter",
-           "Unsupported parameter: 'best_of': answers are not compared; use n."},
+           "Unsupported parameter: 'best_of': answers are not ranked; use n."},
           {R"("echo": true)", "echo", "unsupported_parameter",
-           "Unsupported parameter: 'echo': the prompt is not repeated."},
+           "Unsupported parameter: 'echo': the prompt is not part of the answer."},
       },
       Chat);
   ExpectErrors({{R"("suffix": "x")", "suffix", "unsupported_parameter",
-                 "Unsupported parameter: 'suffix': there is no filling in between."}},
+                 "Unsupported parameter: 'suffix': there is no infilling."}},
                Text);
   EXPECT_TRUE(Chat(R"("modalities": ["text"], "best_of": 1, "audio": null, "echo": false)").ok());
   EXPECT_TRUE(Text(R"("suffix": "", "mirostat": 0, "stop_token_ids": [])").ok());
@@ -254,7 +254,7 @@ TEST(BadRequests, MessagesNameTheirPlace) {
            "parts, found 7."},
           {R"([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}])",
            "messages[0].content[0].type", "unsupported_parameter",
-           "Unsupported parameter: 'messages[0].content[0].type': the model reads text only."},
+           "Unsupported parameter: 'messages[0].content[0].type': the model accepts text only."},
           {R"([{"role": "assistant", "tool_calls": [{"id": "x"}]}])",
            "messages[0].tool_calls[0].function", "missing_required_parameter",
            "Missing required parameter: 'messages[0].tool_calls[0].function'."},
@@ -288,7 +288,7 @@ TEST(BadRequests, AnswersOfAllPromptsAreCounted) {
   ASSERT_FALSE(request.ok());
   EXPECT_EQ(
       request.error().message,
-      "Invalid value for 'n': expected at most 16 answers of all prompts together, found 18.");
+      "Invalid value for 'n': expected at most 16 answers for all prompts together, found 18.");
 }
 
 // An invalid string may be part of a prompt.

@@ -19,7 +19,7 @@ std::string ReadPart(const Json& part, const std::string& param, ValueReader& re
   const auto name = type != nullptr ? reader.Text(*type, param + ".type") : std::nullopt;
   if (!name) return "";
   for (const char* media : {"image_url", "input_audio", "file", "video_url", "audio_url"}) {
-    if (*name == media) reader.Unsupported(param + ".type", "the model reads text only");
+    if (*name == media) reader.Unsupported(param + ".type", "the model accepts text only");
   }
   const auto kind = reader.OneOf(*type, param + ".type", {"text", "refusal"});
   if (!kind) return "";
@@ -185,7 +185,7 @@ void ReadTemplateVariables(const Json& value, FieldContext& c) {
     if (!value.contains(name)) continue;
     return c.reader.Fail(c.param, "invalid_value",
                          "Invalid value for 'chat_template_kwargs': '" + std::string(name) +
-                             "' is the model's own.");
+                             "' comes from the model.");
   }
   c.request.template_variables = std::make_shared<const Json>(value);
 }

@@ -19,7 +19,7 @@ void Constrain(Constraint made, FieldContext& c) {
   if (constraint.kind != Constraint::Kind::kNone) {
     return c.reader.Fail(c.param, "invalid_value",
                          "Invalid value for '" + c.param + "': '" + constraint.param +
-                             "' constrains the answer already.");
+                             "' already constrains the answer.");
   }
   constraint = std::move(made);
   constraint.param = c.param;

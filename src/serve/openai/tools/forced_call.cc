@@ -131,8 +131,7 @@ Result<ForcedCall> ForceCall(ToolStyle style, std::span<const Tool> tools, const
   if (!definitions.empty()) schema["$defs"] = std::move(definitions);
   if (const size_t bytes = JsonText(schema).size(); bytes > kMostSchemaBytes) {
     return Error{"the parameters of the tools make a schema of " + std::to_string(bytes) +
-                 " bytes; a call can be asked for with at most " +
-                 std::to_string(kMostSchemaBytes)};
+                 " bytes; a required call allows at most " + std::to_string(kMostSchemaBytes)};
   }
   return ForcedCall{.prefix = PrefixOf(style),
                     .schema = std::make_shared<const Json>(std::move(schema))};
