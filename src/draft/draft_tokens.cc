@@ -44,13 +44,14 @@ void DraftTokenRule::Visit(OptionFields& fields) {
   fields.Text("ranks", ranks, "a file", "a ranking of the model's tokens, from rank-tokens",
               {.fallback = "the draft file's own, or MODEL.ranks.json beside the model"});
   std::string scored;
-  fields.WordOrInt("vocabulary", scored, vocabulary, {"auto", "all"}, 1, 1 << 24,
-                   "tokens scored, the first of the ranking; auto: what is expected to be fastest",
-                   {.authors = "all"});
+  fields.WordOrInt(
+      "vocabulary", scored, vocabulary, {"auto", "all"}, 1, 1 << 24,
+      "tokens scored, from the top of the ranking; auto: the number expected to be fastest",
+      {.authors = "all"});
   all = scored == "all";
   fields.Choice("head", head_type,
                 {{"source", std::optional<DType>()}, {"q4_0", std::optional(DType::kQ4_0)}},
-                "number format of the LM head's rows; source: as they are");
+                "number format of the LM head's rows; source: as stored");
 }
 
 double CheapestChain(const std::vector<float>& acceptance, double level) {

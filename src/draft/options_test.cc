@@ -120,7 +120,7 @@ TEST(Registry, OptionsAreDescribed) {
     };
     EXPECT_EQ(std::ranges::any_of(table, is_needed), !e.needs.empty()) << e.name;
   }
-  EXPECT_THAT(OptionHelp(DrafterOptions()), HasSubstr("\nlookahead: ngram, tokens of an n-gram"));
+  EXPECT_THAT(OptionHelp(DrafterOptions()), HasSubstr("\nlookahead: ngram, tokens per n-gram"));
 }
 
 // `make docs` rewrites the page.

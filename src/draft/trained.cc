@@ -11,10 +11,10 @@
 namespace foretoken {
 
 void TrainedOptions::Visit(OptionFields& fields) {
-  fields.Text("draft", draft, "a file or a directory", "the draft, as --draft names it",
+  fields.Text("draft", draft, "a file or a directory", "the draft; the same as --draft",
               {.fallback = "the one for the model in drafts/ beside it"});
   fields.Choice("target", any_target, {{"same", false}, {"any", true}},
-                "models that it serves; any: those of another name, too");
+                "models that it may be used with; any: those with another name, too");
 }
 
 void CachedDraftOptions::Visit(OptionFields& fields) {
@@ -25,7 +25,7 @@ void CachedDraftOptions::Visit(OptionFields& fields) {
 
 void VisitGamma(OptionFields& fields, int& gamma, bool& is_given) {
   fields.Int("gamma", gamma, 1, 1024,
-             "tokens drafted ahead; trees that branch keep to it where it is given", {}, &is_given);
+             "tokens drafted ahead; limits branching trees, too, if it is given", {}, &is_given);
 }
 
 void VisitCacheType(OptionFields& fields, DType& type) {

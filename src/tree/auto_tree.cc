@@ -241,8 +241,8 @@ class AutoTree final : public TreePolicy {
 
 Result<std::unique_ptr<TreePolicy>> NewAutoTree(OptionFields& options) {
   int width = 4, nodes = 64;
-  options.Int("width", width, 1, 64, "children of a node at most");
-  options.Int("nodes", nodes, 2, 512, "nodes at most, the root included");
+  options.Int("width", width, 1, 64, "maximum children per node");
+  options.Int("nodes", nodes, 2, 512, "maximum nodes, including the root");
   return std::unique_ptr<TreePolicy>(std::make_unique<AutoTree>(width, nodes));
 }
 

@@ -52,7 +52,7 @@ class BeamSearch final : public TreePolicy {
 
 Result<std::unique_ptr<TreePolicy>> NewBeamSearch(OptionFields& options) {
   int beams = 4, steps = 4;
-  options.Int("beams", beams, 1, 64, "paths kept of each level");
+  options.Int("beams", beams, 1, 64, "paths kept per level");
   options.Int("steps", steps, 1, 64, "levels");
   return std::unique_ptr<TreePolicy>(std::make_unique<BeamSearch>(beams, steps));
 }

@@ -57,10 +57,10 @@ class Cape final : public TreePolicy {
 
 // Reads ten or eleven whole numbers, written "8/8/8/6/...".
 Bins ReadBins(OptionFields& options, const Bins& fallback) {
-  constexpr std::string_view kExpected = "10 or 11 widths from 0 to 64 with slashes between them";
+  constexpr std::string_view kExpected = "10 or 11 widths from 0 to 64, separated by slashes";
   std::string text;
   options.Text("bins", text, kExpected,
-               "candidates of a step, by the best one's probability in tenths",
+               "candidates per step, by the best one's probability in tenths",
                {.fallback = "8/8/8/6/6/6/4/4/2/2/2"});
   if (text.empty()) return fallback;
   Bins bins;
@@ -91,7 +91,7 @@ Result<std::unique_ptr<TreePolicy>> NewCape(OptionFields& options) {
   // By default, the paper's 7, 5, 3 and 1 runners-up.
   Bins bins = ReadBins(options, additional ? Bins{7, 7, 7, 5, 5, 5, 3, 3, 1, 1, 1}
                                            : Bins{8, 8, 8, 6, 6, 6, 4, 4, 2, 2, 2});
-  options.Int("fixed", fixed, -1, 63, "runners-up of every step; below 0: by the bins");
+  options.Int("fixed", fixed, -1, 63, "runners-up at every step; below 0: as given by bins");
   if (fixed >= 0) bins.assign(kBins, fixed + 1);
   // The chain's own token is kept even if a bin has width 0.
   for (int& width : bins) width = std::max(1, width + (additional && fixed < 0 ? 1 : 0));

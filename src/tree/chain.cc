@@ -41,7 +41,7 @@ const TreePolicy& ChainPolicy() {
 
 Result<std::unique_ptr<TreePolicy>> NewChain(OptionFields& options) {
   int gamma = kUnlimited;
-  options.Int("gamma", gamma, 1, kUnlimited, "tokens at most",
+  options.Int("gamma", gamma, 1, kUnlimited, "maximum tokens",
               {.fallback = "as many as the drafter offers"});
   return std::unique_ptr<TreePolicy>(std::make_unique<Chain>(gamma));
 }

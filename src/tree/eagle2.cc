@@ -35,9 +35,9 @@ class Eagle2 final : public TreePolicy {
 
 Result<std::unique_ptr<TreePolicy>> NewEagle2(OptionFields& options) {
   int total = 60, depth = 5, top_k = 10;
-  options.Int("total_token", total, 2, 512, "nodes kept, the root included");
-  options.Int("depth", depth, 0, 64, "levels drafted on below the root's own");
-  options.Int("top_k", top_k, 1, 64, "nodes drafted on of a level, and children of each");
+  options.Int("total_token", total, 2, 512, "nodes kept, including the root");
+  options.Int("depth", depth, 0, 64, "levels expanded after the root");
+  options.Int("top_k", top_k, 1, 64, "nodes expanded per level, and children of each");
   return std::unique_ptr<TreePolicy>(std::make_unique<Eagle2>(total, depth, top_k));
 }
 

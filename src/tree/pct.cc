@@ -100,21 +100,22 @@ class Pct final : public TreePolicy {
 
 Result<std::unique_ptr<TreePolicy>> NewPct(OptionFields& options) {
   PctRule rule;
-  options.Int("width", rule.width, 1, 64, "children of a node at most");
-  options.Int("max_depth", rule.max_depth, 1, 64, "levels at most");
+  options.Int("width", rule.width, 1, 64, "maximum children per node");
+  options.Int("max_depth", rule.max_depth, 1, 64, "maximum levels");
   const Json* expand = nullptr;
   options.Raw("expand", expand, "auto or 0 to 1",
-              "probability that a node must exceed to be drafted on: "
-              "a level's time over the target's; auto: as measured",
+              "probability that a node must exceed to be expanded: the time of a level relative to "
+              "a target pass; auto: as measured",
               {.fallback = "auto"});
   if (expand != nullptr && *expand != "auto") {
     options.Number("expand", rule.expand.emplace(), 0, 1, "");
   }
-  options.Number("leaf", rule.leaf, 0, 1, "probability below which a node is left out");
-  options.Choice("gain", rule.own_confidence, {{"path", false}, {"node", true}},
-                 "whose probability expand compares; node is an ablation");
+  options.Number("leaf", rule.leaf, 0, 1, "probability below which a node is dropped");
+  options.Choice(
+      "gain", rule.own_confidence, {{"path", false}, {"node", true}},
+      "probability that expand is compared with: the path's, or the node's own (an ablation)");
   options.Choice("compat", rule.author, {{"paper", false}, {"author", true}},
-                 "author: as the authors' code prunes");
+                 "author: prunes as the authors' code does");
   return std::unique_ptr<TreePolicy>(std::make_unique<Pct>(rule));
 }
 

@@ -86,7 +86,7 @@ class StaticTree final : public TreePolicy {
 
 Result<std::unique_ptr<TreePolicy>> NewStatic(OptionFields& options, const TreeShape& shape) {
   int depth = shape.depth();
-  options.Int("depth", depth, 1, 1 << 20, "levels kept of the tree", {.fallback = "all"});
+  options.Int("depth", depth, 1, 1 << 20, "levels of the tree that are kept", {.fallback = "all"});
   return std::unique_ptr<TreePolicy>(std::make_unique<StaticTree>(shape.CutTo(depth)));
 }
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<TreePolicy>> NewMedusaTree(OptionFields& options) {
 
 Result<std::unique_ptr<TreePolicy>> NewStaticTree(OptionFields& options) {
   std::string file;
-  options.Text("file", file, "a file", "the tree: a rank path a line",
+  options.Text("file", file, "a file", "the tree, one rank path per line",
                {.fallback = "none: EAGLE's tree"});
   if (file.empty()) return NewStatic(options, EagleShape());
   FT_ASSIGN_OR_RETURN(const TreeShape shape, TreeShape::Read(file));

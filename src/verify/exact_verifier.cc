@@ -52,7 +52,8 @@ Result<std::unique_ptr<Verifier>> NewExactVerifier(Backend& backend, OptionField
 
 Result<std::unique_ptr<Verifier>> NewNucleusVerifier(Backend& backend, OptionFields& options) {
   float top_p = 0.8f;
-  options.Number("top_p", top_p, 1e-8f, 1, "share that the likeliest tokens make up");
+  options.Number("top_p", top_p, 1e-8f, 1,
+                 "total probability of the likeliest tokens, which are kept");
   return std::unique_ptr<Verifier>(std::make_unique<NucleusVerifier>(backend, top_p));
 }
 

@@ -85,9 +85,9 @@ class TypicalVerifier final : public Verifier {
 
 Result<std::unique_ptr<Verifier>> NewTypicalVerifier(Backend& backend, OptionFields& options) {
   TypicalRule rule;
-  options.Number("eps", rule.eps, 0, 1, "probability that is always enough");
+  options.Number("eps", rule.eps, 0, 1, "probability that always suffices");
   options.Number("delta", rule.delta, 0, 100,
-                 "times exp(-entropy): probability that is enough where many tokens are likely");
+                 "times exp(-entropy): a probability that suffices when many tokens are likely");
   return std::unique_ptr<Verifier>(std::make_unique<TypicalVerifier>(backend, rule));
 }
 

@@ -180,8 +180,10 @@ struct ChimeraOptions {
   void Visit(OptionFields& fields) {
     VisitCacheType(fields, cache_type);
     fields.Int("cache_entries", cache.entries, 0, 1 << 24, "n-gram states kept in memory");
-    fields.Text("spill", cache.spill, "a new file", "where states go that memory has no room for");
-    fields.Text("warm", warm, "a file of count-ngrams", "n-grams whose states it begins with");
+    fields.Text("spill", cache.spill, "a new file",
+                "where states are stored that do not fit in memory");
+    fields.Text("warm", warm, "a file from count-ngrams",
+                "n-grams whose states are cached from the start");
     tokens.Visit(fields);
     file.Visit(fields);
   }

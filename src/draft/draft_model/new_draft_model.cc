@@ -45,13 +45,12 @@ struct DraftModelOptions {
   DraftTokenRule tokens{.drafter = "draft-model"};
   void Visit(OptionFields& fields) {
     fields.Text("draft_model", draft_model, "a model",
-                "the model that it drafts with, as --draft-model names it",
-                {.fallback = "one of the same vocabulary in drafts/ beside the model"});
+                "the model that it drafts with; the same as --draft-model",
+                {.fallback = "one with the same vocabulary in drafts/ beside the model"});
     VisitGamma(fields, rule.gamma, rule.gamma_given);
-    fields.Choice(
-        "schedule", rule.heuristic, {{"fixed", false}, {"heuristic", true}},
-        "gamma from draft to draft; heuristic: + 2 after one that was accepted whole, - 1 "
-        "after others");
+    fields.Choice("schedule", rule.heuristic, {{"fixed", false}, {"heuristic", true}},
+                  "how gamma changes; heuristic: + 2 after a draft that was fully accepted, - 1 "
+                  "after any other");
     VisitCacheType(fields, rule.cache_type);
     tokens.Visit(fields);
   }

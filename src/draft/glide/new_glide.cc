@@ -19,8 +19,8 @@ struct GlideOptions {
     VisitGamma(fields, rule.gamma, rule.bounds_trees);
     VisitCacheType(fields, rule.cache_type);
     fields.Int("kv_layer", kv_layer, 0, kMostLayers,
-               "the target's layer, from 1, that the draft's last one reads",
-               {.fallback = "0: what the file says, else the top one"});
+               "the target's layer, counted from 1, that the draft's last layer reads",
+               {.fallback = "0: as the draft file says, else the top layer"});
     tokens.Visit(fields);
     file.Visit(fields);
   }

@@ -68,11 +68,11 @@ struct LlmaOptions {
   ReferenceRule rule;
   void Visit(OptionFields& fields) {
     fields.Raw("reference", reference, "a file; repeatable", "a document that it copies from");
-    fields.Int("k", rule.k, 1, 1024, "tokens copied at most");
+    fields.Int("k", rule.k, 1, 1024, "maximum tokens copied");
     fields.Int("max_ngram", rule.max_ngram, 1, 64,
-               "tokens of the longest suffix looked for, tried first");
+               "tokens of the longest suffix searched for, tried first");
     fields.Int("min_ngram", rule.min_ngram, 1, rule.max_ngram,
-               "tokens of the shortest suffix looked for", {.values = "1 to max_ngram"});
+               "tokens of the shortest suffix searched for", {.values = "1 to max_ngram"});
   }
 };
 

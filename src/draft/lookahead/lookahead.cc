@@ -20,12 +20,12 @@ struct LookaheadRule {
   std::vector<Token> ending;  // tokens that end an answer; no window row is built on them
 
   void Visit(OptionFields& fields) {
-    fields.Int("ngram", ngram, 2, 32, "tokens of an n-gram, its first included", {.authors = "8"});
+    fields.Int("ngram", ngram, 2, 32, "tokens per n-gram, including the first", {.authors = "8"});
     fields.Int("window", window, 1, 256, "columns that the target refines", {.authors = "60"});
-    fields.Int("guesses", guesses, 1, 256, "n-grams kept of one first token", {.authors = "60"});
+    fields.Int("guesses", guesses, 1, 256, "n-grams kept per first token", {.authors = "60"});
     fields.Choice("pool", learns_text, {{"window", false}, {"text", true}},
-                  "where n-grams come from; text: from the prompt and the answer, too");
-    fields.Note("the n-grams and the window of the defaults need --draft-max 55");
+                  "source of the n-grams; text: the prompt and the answer, too");
+    fields.Note("the default n-grams and window need --draft-max 55");
   }
 };
 

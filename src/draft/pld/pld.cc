@@ -10,9 +10,11 @@
 namespace foretoken {
 
 void LookupRule::Visit(OptionFields& fields) {
-  fields.Int("k", k, 1, 1024, "tokens copied; a place must have as many behind it");
-  fields.Int("max_ngram", max_ngram, 1, 64, "tokens of the longest suffix looked for, tried first");
-  fields.Int("min_ngram", min_ngram, 1, max_ngram, "tokens of the shortest suffix looked for",
+  fields.Int("k", k, 1, 1024,
+             "tokens copied; an occurrence counts only if as many tokens follow it");
+  fields.Int("max_ngram", max_ngram, 1, 64,
+             "tokens of the longest suffix searched for, tried first");
+  fields.Int("min_ngram", min_ngram, 1, max_ngram, "tokens of the shortest suffix searched for",
              {.values = "1 to max_ngram"});
 }
 

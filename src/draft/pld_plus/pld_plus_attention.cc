@@ -29,14 +29,15 @@ struct AttentionOptions {
   AttentionRule rule;
   void Visit(OptionFields& fields) {
     copy.Visit(fields);
-    fields.Raw("heads", heads, "a file, 'all' or layer:N", "attention heads that choose the place",
+    fields.Raw("heads", heads, "a file, 'all' or layer:N",
+               "attention heads that choose the occurrence",
                {.fallback = "those found for the model with find-heads, else all"});
-    fields.Int("top", top, 1, 1 << 20, "heads used, the first of them",
-               {.fallback = "50 of 1,024 heads or more, the same share of fewer"}, &top_given);
+    fields.Int("top", top, 1, 1 << 20, "heads used, from the top of the list",
+               {.fallback = "50 for 1,024 heads or more, in proportion for fewer"}, &top_given);
     fields.Choice("reduce", rule.sum, {{"max", false}, {"sum", true}},
-                  "what the heads' attention to a place becomes");
+                  "how the heads' attention to an occurrence is combined");
     fields.Number("threshold", rule.threshold, -1, 1e6f,
-                  "attention that a place must exceed; below 0: none");
+                  "attention that an occurrence must exceed; below 0: no threshold");
   }
 };
 

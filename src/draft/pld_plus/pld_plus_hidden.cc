@@ -22,11 +22,11 @@ struct HiddenOptions {
   void Visit(OptionFields& fields) {
     copy.Visit(fields);
     fields.Int("layer", rule.layer, 0, layers, "hidden state compared (Hugging Face index)",
-               {.fallback = "9 of 32 layers, the same share of fewer",
+               {.fallback = "9 for 32 layers or more, in proportion for fewer",
                 .values = "0 to the model's layers"});
     fields.Int("window", rule.window, 1, 64, "hidden states averaged");
     fields.Number("threshold", rule.threshold, -2, 1,
-                  "cosine that a place must exceed; below -1: none");
+                  "cosine similarity that an occurrence must exceed; below -1: no threshold");
   }
 };
 

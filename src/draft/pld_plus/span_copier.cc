@@ -7,9 +7,10 @@
 namespace foretoken {
 
 void CopyRule::Visit(OptionFields& fields) {
-  fields.Int("k", k, 1, 4096, "tokens copied at most; all of them need --draft-max as large");
+  fields.Int("k", k, 1, 4096,
+             "maximum tokens copied; --draft-max must be as large to use them all");
   fields.Choice("range", prompt_only, {{"whole", false}, {"prompt", true}},
-                "text that it copies from: all of it, or the prompt");
+                "text that it copies from: all of it, or only the prompt");
 }
 
 Status SpanCopier::Observe(std::span<const Observation> seen) {

@@ -25,15 +25,15 @@ struct RestOptions {
   RestRule rule;
   void Visit(OptionFields& fields) {
     fields.Text("datastore", datastore, "a file",
-                "the corpus that continuations come from, from build-datastore");
+                "the corpus of continuations, made by build-datastore");
     fields.Int("max_suffix", rule.max_suffix, 1, 1024,
-               "tokens of the longest suffix looked for, tried first");
+               "tokens of the longest suffix searched for, tried first");
     rule.min_suffix = std::min(rule.min_suffix, rule.max_suffix);
     fields.Int("min_suffix", rule.min_suffix, 1, rule.max_suffix,
-               "tokens of the shortest suffix looked for", {.values = "1 to max_suffix"});
-    fields.Int("matches", rule.matches, 1, 1 << 20, "places looked at");
-    fields.Int("cont", rule.cont, 1, 1024, "tokens taken from each place");
-    fields.Int("tree", rule.tree, 1, 4096, "nodes offered");
+               "tokens of the shortest suffix searched for", {.values = "1 to max_suffix"});
+    fields.Int("matches", rule.matches, 1, 1 << 20, "maximum occurrences examined");
+    fields.Int("cont", rule.cont, 1, 1024, "tokens taken from each occurrence");
+    fields.Int("tree", rule.tree, 1, 4096, "maximum nodes offered");
     fields.Note("the paper's tree is --tree eagle2:total_token=65,top_k=64");
   }
 };
