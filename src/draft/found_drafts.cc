@@ -114,7 +114,7 @@ Error NoneThere(const DrafterEntry& entry, const std::string& folder) {
                                    ? "a model of this one's vocabulary"
                                    : "a draft of method '" + name + "' made for this model";
   return Error{"drafter " + name + ": found none for it in " + folder + " (" + found +
-               "), expected " + expected + "; " + flag + " names one elsewhere"};
+               "), expected " + expected + "; " + flag + " gives the path of one elsewhere"};
 }
 
 }  // namespace
@@ -142,7 +142,7 @@ std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokeniz
   for (const std::string& path : files) {
     auto draft = search.Recognise(path);
     if (!draft.ok()) {
-      if (notes != nullptr) notes->push_back(draft.error().message + "; this draft is left out");
+      if (notes != nullptr) notes->push_back(draft.error().message + "; this draft is skipped");
     } else if (draft->has_value()) {
       found.push_back(**std::move(draft));
     }
@@ -167,9 +167,9 @@ Result<std::string> FindFileFor(const DrafterEntry& entry, const DraftContext& c
   const std::string folder = DraftFolderOf(context.target_path);
   if (found.empty()) return NoneThere(entry, folder);
   if (found.size() > 1 && context.notes != nullptr) {
-    context.notes->push_back("drafter " + name + " takes " + found.front().path +
-                             ", the first of " + std::to_string(found.size()) + " in " + folder +
-                             "; " + FlagOf(entry.needs) + " names another");
+    context.notes->push_back("drafter " + name + " uses " + found.front().path + ", the first of " +
+                             std::to_string(found.size()) + " in " + folder + "; " +
+                             FlagOf(entry.needs) + " selects another");
   }
   return found.front().path;
 }

@@ -65,9 +65,10 @@ TEST_F(FoundDraftsTest, ErrorsNameFolderExpectationAndOption) {
   EXPECT_THAT(Complaint("eagle"),
               AllOf(HasSubstr("found none for it in " + drafts() + " (.gguf files there: 1)"),
                     HasSubstr("expected a draft of method 'eagle' made for this model"),
-                    HasSubstr("--draft names one elsewhere")));
-  EXPECT_THAT(Complaint("draft-model"), AllOf(HasSubstr("a model of this one's vocabulary"),
-                                              HasSubstr("--draft-model names one elsewhere")));
+                    HasSubstr("--draft gives the path of one elsewhere")));
+  EXPECT_THAT(Complaint("draft-model"),
+              AllOf(HasSubstr("a model of this one's vocabulary"),
+                    HasSubstr("--draft-model gives the path of one elsewhere")));
   fs::remove_all(drafts());
   EXPECT_THAT(Complaint("eagle"), HasSubstr("there is no such folder"));
   EXPECT_THAT(Complaint("rest"), HasSubstr("option datastore is missing"))
@@ -80,10 +81,10 @@ TEST_F(FoundDraftsTest, TheFirstByNameIsTakenAndTold) {
   Make("eagle", "0");
   const std::string first = Make("hass", "a");
   EXPECT_EQ(Complaint("hass"), "none");
-  EXPECT_THAT(notes_, ElementsAre("drafter hass takes " + first + ", the first of 2 in " +
-                                  drafts() + "; --draft names another"));
+  EXPECT_THAT(notes_, ElementsAre("drafter hass uses " + first + ", the first of 2 in " + drafts() +
+                                  "; --draft selects another"));
   EXPECT_EQ(Complaint("auto"), "none");
-  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr("drafter auto takes " + PathOf("0") + " (eagle)"),
+  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr("drafter auto uses " + PathOf("0") + " (eagle)"),
                                         HasSubstr("of 3 drafts"))));
 }
 
@@ -107,7 +108,7 @@ TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreTold) {
   Truncate(draft);
   Truncate(twin);
   const auto told = [](const std::string& path) {
-    return AllOf(HasSubstr(path + ": "), HasSubstr("this draft is left out"));
+    return AllOf(HasSubstr(path + ": "), HasSubstr("this draft is skipped"));
   };
   EXPECT_EQ(Complaint("auto"), "none");
   EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
@@ -130,7 +131,7 @@ TEST_F(FoundDraftsTest, AutoGoesOnWithoutADraftThatCannotBeLoaded) {
   std::ofstream(path, std::ios::binary) << bytes;
   EXPECT_THAT(Complaint("hass"), HasSubstr(path)) << "who asks for it by name is told why not";
   EXPECT_EQ(Complaint("auto"), "none");
-  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr(path), HasSubstr("this draft is left out"))));
+  EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr(path), HasSubstr("this draft is skipped"))));
 }
 
 TEST_F(FoundDraftsTest, TheFolderLiesBesideFilesAndDirectories) {

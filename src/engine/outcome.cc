@@ -18,7 +18,7 @@ std::string OfText(Guarantee guarantee) {
     case Guarantee::kSameLaw:
       return "text drawn from the same distribution";
     case Guarantee::kLossy:
-      return "text may differ from plain decoding";
+      return "text may differ from decoding without drafts";
   }
   return "";
 }
@@ -31,9 +31,9 @@ std::string OfSpeed(const DraftOutcome& outcome) {
     return text;
   }
   if (!outcome.rested_after) return "about as fast as without a draft";
-  if (*outcome.rested_after == 0) return "the draft had not paid before and rested";
-  return "the draft did not pay here and rested after " + std::to_string(*outcome.rested_after) +
-         (*outcome.rested_after == 1 ? " pass" : " passes");
+  if (*outcome.rested_after == 0) return "the draft gave no speed-up before and rested";
+  return "the draft gave no speed-up here and rested after " +
+         std::to_string(*outcome.rested_after) + (*outcome.rested_after == 1 ? " pass" : " passes");
 }
 
 }  // namespace

@@ -26,16 +26,17 @@ TEST(DraftOutcome, IsOneSentence) {
   EXPECT_EQ(Said(1, 2.13, -1), "about 2.1 times as fast; text unchanged");
   EXPECT_EQ(Said(1, 1.06, 40), "about 1.06 times as fast; text unchanged");
   EXPECT_EQ(Said(1, 0.99, 3),
-            "the draft did not pay here and rested after 3 passes; text unchanged");
-  EXPECT_EQ(Said(1, 0.99, 1), "the draft did not pay here and rested after 1 pass; text unchanged");
-  EXPECT_EQ(Said(1, 1, 0), "the draft had not paid before and rested; text unchanged");
+            "the draft gave no speed-up here and rested after 3 passes; text unchanged");
+  EXPECT_EQ(Said(1, 0.99, 1),
+            "the draft gave no speed-up here and rested after 1 pass; text unchanged");
+  EXPECT_EQ(Said(1, 1, 0), "the draft gave no speed-up before and rested; text unchanged");
   EXPECT_EQ(Said(1, 1.01, -1), "about as fast as without a draft; text unchanged");
   EXPECT_EQ(Said(1, 0.8, -1), "about 0.80 times as fast; text unchanged")
       << "slow-downs are reported";
   EXPECT_EQ(Said(1, 2, -1, Guarantee::kSameLaw),
             "about 2.0 times as fast; text drawn from the same distribution");
   EXPECT_EQ(Said(1, 2, -1, Guarantee::kLossy),
-            "about 2.0 times as fast; text may differ from plain decoding");
+            "about 2.0 times as fast; text may differ from decoding without drafts");
 }
 
 TEST(DraftOutcome, IsEmptyWithoutADrafter) {

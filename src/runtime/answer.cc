@@ -99,8 +99,8 @@ std::optional<std::string> FirstDifference(const Tokenizer& tokenizer, std::span
   const bool one_ended = p == plain.end() || s == speculated.end();
   if (both_ended || (one_ended && !complete)) return std::nullopt;
   const auto at = static_cast<size_t>(p - plain.begin());
-  return "new token " + std::to_string(at) + " differs: plain decoding wrote " + shown(plain, at) +
-         ", speculation " + shown(speculated, at);
+  return "new token " + std::to_string(at) + " differs: decoding without drafts wrote " +
+         shown(plain, at) + ", speculation " + shown(speculated, at);
 }
 
 }  // namespace foretoken

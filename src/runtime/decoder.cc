@@ -60,9 +60,9 @@ Result<int> NodesOf(const LoadedModel& loaded, const DraftArgs& args, const std:
   if (nodes <= loaded.model->max_rows()) return nodes;
   const std::string asked =
       args.draft_max < 0 ? "--tree " + name + ": has up to " : "--draft-max: is ";
-  return Error{asked + std::to_string(nodes - 1) + " nodes, and a pass scores " +
+  return Error{asked + std::to_string(nodes - 1) + " nodes, but a pass scores at most " +
                std::to_string(loaded.model->max_rows() - 1) +
-               " at most; choose a smaller tree, or --draft-max for its likeliest nodes"};
+               "; choose a smaller tree, or --draft-max for its likeliest nodes"};
 }
 
 struct Speculator {
@@ -103,7 +103,7 @@ Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int
   FT_ASSIGN_OR_RETURN(decoder.verifier, NewVerifier(args.verifier, {*loaded.backend, options}));
   if (args.noise == DraftNoise::kShared && decoder.verifier->NeedsDraws()) {
     return Error{"--draft-noise: found shared, expected auto or none: --verifier " + args.verifier +
-                 " weighs draws of the drafter, which must not know the target's"};
+                 " weighs the drafter's own draws, which must not depend on the target's noise"};
   }
   decoder.generator = std::make_unique<Generator>(*loaded.model, decoder.drafter.get(),
                                                   *decoder.verifier, speculator.options);

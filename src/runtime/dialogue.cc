@@ -36,8 +36,8 @@ Result<std::vector<ChatMessage>> ParseTurns(std::string_view text, const std::st
     const auto role = RoleAt(text);
     if (!role) {
       return Error{origin +
-                   ": is no conversation; expected JSON with messages, or turns that begin "
-                   "with 'user: ', 'assistant: ' or 'system: '"};
+                   ": is not a conversation; expected JSON with messages, or turns that begin with "
+                   "'user: ', 'assistant: ' or 'system: '"};
     }
     const size_t begin = role->size() + 2, end = EndOfTurn(text, begin);
     messages.push_back({std::string(*role), std::string(text.substr(begin, end - begin))});

@@ -364,7 +364,7 @@ def test_files_and_conversations():
             chat.say("/save " + path)
         contains(chat.say("/file " + model), "is not UTF-8 text")
         contains(chat.say("/file " + folder + "/none"), "cannot open")
-        contains(chat.say("/load " + source), "is no conversation")
+        contains(chat.say("/load " + source), "is not a conversation")
         contains(chat.say("/load"), "/load needs the name of a file")
         equal(chat.saved(), before)
         chat.say("\x1b[200~a\r\ruser: b\x1b[201~")

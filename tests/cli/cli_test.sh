@@ -255,7 +255,7 @@ grep -q "tokens a pass" "$dir/err" && fail "plain decoding speaks of drafts: $(c
 [ "$(json "$dir/default.json" "s['tau_micro']")" = 1.0 ] || fail "--drafter none drafts"
 expect_status 1 "draft model without a file" generate -p a --drafter draft-model
 expect_text "drafter draft-model: found none for it in .*/drafts (there is no such folder)" err "draft model without a file"
-expect_text "model names one elsewhere" err "draft model without a file names the option"
+expect_text "model gives the path of one elsewhere" err "draft model without a file names the option"
 rm -rf "$dir/own"
 mkdir -p "$dir/own/drafts"
 cp "$model" "$dir/own/model.gguf"
@@ -268,15 +268,15 @@ expect_status 0 "auto with the draft model beside it" ownly --tree chain:gamma=5
 [ "$(json "$dir/own.json" "s['tau_micro'] > 3")" = True ] || fail "auto does not take the draft model beside it"
 cp "$model" "$dir/own/drafts/b.gguf"
 expect_status 0 "auto with two" ownly
-expect_text "auto takes $dir/own/drafts/a.gguf (draft-model), of 2 drafts" err "auto with two says which"
+expect_text "auto uses $dir/own/drafts/a.gguf (draft-model), of 2 drafts" err "auto with two says which"
 [ "$(wc -l <"$dir/err")" = 1 ] || fail "auto with two says more: $(cat "$dir/err")"
 expect_status 0 "draft-model with two" ownly --drafter draft-model
-expect_text "draft-model takes $dir/own/drafts/a.gguf, the first of 2" err "draft-model with two says which"
+expect_text "draft-model uses $dir/own/drafts/a.gguf, the first of 2" err "draft-model with two says which"
 head -c 20000 "$model" >"$dir/own/drafts/a.gguf"
 rm "$dir/own/drafts/b.gguf"
 cp "$dir/plain" "$dir/own/drafts/text.gguf"
 expect_status 0 "auto with a broken draft" ownly
-expect_text "a.gguf: .*this draft is left out" err "auto with a broken draft"
+expect_text "a.gguf: .*this draft is skipped" err "auto with a broken draft"
 [ "$(wc -l <"$dir/err")" = 1 ] || fail "auto with a broken draft says more: $(cat "$dir/err")"
 expect_status 0 "a context that leaves no room" generate -p "hello hello hello" -c 18 --check
 expect_status 0 "one token" generate -p "hello" -n 1 --check
@@ -416,7 +416,7 @@ expect_status 0 "nucleus --check" generate -p "hello hello" -n 40 --drafter pld 
 expect_status 2 "--check of a law" generate -p a --temp 1 --verifier tree --check
 expect_status 1 "noise where draws are weighed" generate -p a --temp 1 --drafter pld --verifier tree \
   --draft-noise shared
-expect_text "weighs draws" err "noise where draws are weighed"
+expect_text "weighs the drafter's own draws" err "noise where draws are weighed"
 expect_status 2 "unknown noise" generate -p a --draft-noise pink
 expect_text "expected auto, shared or none" err "unknown noise"
 expect_status 0 "noise by choice" generate -p a -n 4 --temp 1 --drafter draft-model --draft-model "$model" \
@@ -903,7 +903,7 @@ expect_status 0 "find-heads" "$bin" find-heads -m "$model" -t 1 -o "$dir/heads.j
   --prompts "$dir/prompts.txt" -n 16 --domain occurrences --force
 [ "$(json "$dir/heads.json" "len(s['heads']) > 0")" = True ] || fail "find-heads writes no heads"
 expect_status 0 "pld+a without heads" generate -p a -n 2 -q --drafter pld+a
-expect_text "listens to every attention head" err "pld+a without heads"
+expect_text "uses every attention head" err "pld+a without heads"
 expect_text "find-heads -m $model" err "pld+a without heads names find-heads"
 expect_status 0 "heads for pld+a" generate -p "hello hello hello" -n 24 -q --drafter pld+a \
   --draft-opt "heads=$dir/heads.json"
@@ -1028,14 +1028,14 @@ expect_text 'run/log.jsonl:3: loss: found "low", expected a number' err "train p
 # A tree with more nodes than a pass can score is refused, unless --draft-max limits it to its
 # likeliest nodes.
 expect_status 1 "generate with too large a tree" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --tree vct:width=8,depth=3
-expect_text "tree vct:width=8,depth=3: has up to 584 nodes, and a pass scores 511 at most" err "generate with too large a tree"
+expect_text "tree vct:width=8,depth=3: has up to 584 nodes, but a pass scores at most 511" err "generate with too large a tree"
 for tree in beam:beams=64,steps=8 cape:gamma=64; do
   expect_status 1 "generate with --tree $tree" generate -p hello -n 4 --drafter pld --tree $tree
-  expect_text "tree $tree: has up to 512 nodes, and a pass scores 511 at most" err "generate with --tree $tree"
+  expect_text "tree $tree: has up to 512 nodes, but a pass scores at most 511" err "generate with --tree $tree"
   expect_status 0 "generate with a part of $tree" generate -p hello -n 4 --drafter pld --tree $tree --draft-max 511
 done
 expect_status 1 "generate with too large a --draft-max" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld --draft-max 512
-expect_text "draft-max: is 512 nodes, and a pass scores 511 at most" err "generate with too large a --draft-max"
+expect_text "draft-max: is 512 nodes, but a pass scores at most 511" err "generate with too large a --draft-max"
 expect_status 0 "generate with a part of it" "$bin" generate -m "$model" -t 1 -p hello -n 4 --drafter pld \
   --tree vct:width=8,depth=3 --draft-max 64
 

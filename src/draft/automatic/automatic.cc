@@ -53,14 +53,14 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
     with[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
     auto drafter = NewCopying({draft.drafter}, with, context);
     if (!drafter.ok()) {
-      notes.push_back(drafter.error().message + "; this draft is left out");
+      notes.push_back(drafter.error().message + "; this draft is skipped");
       continue;
     }
     if (found.size() > 1) {
-      notes.push_back("drafter auto takes " + draft.path + " (" + std::string(draft.drafter) +
+      notes.push_back("drafter auto uses " + draft.path + " (" + std::string(draft.drafter) +
                       "), of " + std::to_string(found.size()) + " drafts in " +
                       DraftFolderOf(context.target_path) +
-                      "; --draft or --draft-model names another");
+                      "; --draft or --draft-model selects another");
     }
     tell();
     return drafter;
