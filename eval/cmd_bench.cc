@@ -39,12 +39,12 @@ void AddCommon(CLI::App& app, BenchOptions* o) {
   app.add_option("-t,--threads", o->threads,
                  "threads (0: one for each core that the process may use)")
       ->check(CLI::Range(0, 1024));
-  app.add_option("--repeats", o->repeats, "passes of each figure")->check(CLI::Range(1, 1000));
+  app.add_option("--repeats", o->repeats, "passes per figure")->check(CLI::Range(1, 1000));
   app.add_option("--json", o->json, "also write the figures to this file")->check(WritableFile());
 }
 
 void AddRows(CLI::App& app, BenchOptions* o) {
-  app.add_option("--rows", o->rows, "rows of a pass, as in 1,8,16")
+  app.add_option("--rows", o->rows, "rows per pass, as in 1,8,16")
       ->delimiter(',')
       ->check(CLI::Range(1, kMostRows));
 }
@@ -62,7 +62,7 @@ void AddModel(CLI::App& app, BenchOptions* o) {
 
 void AddOverhead(CLI::App& app, BenchOptions* o) {
   AddModel(app, o);
-  app.add_option("--nodes", o->nodes, "nodes of the tree, its root included")
+  app.add_option("--nodes", o->nodes, "nodes of the tree, including the root")
       ->capture_default_str()
       ->check(CLI::Range(2, kMostRows));
   app.add_option("--context", o->contexts, "committed positions (0)")
@@ -94,20 +94,21 @@ void AddProject(CLI::App& app, ProjectOptions* o) {
   app.add_option("--shape", b->random,
                  "the target's shape: llama2-7b, llama2-13b, llama3-8b, 1.1b, ...")
       ->required();
-  app.add_option("--tau", o->tau, "tokens a cycle writes, as measured or published elsewhere")
+  app.add_option("--tau", o->tau, "tokens per cycle, as measured or published elsewhere")
       ->required()
       ->check(CLI::Range(1.0, 1000.0));
-  app.add_option("--type", b->types, "number format of both")->capture_default_str();
-  app.add_option("--nodes", b->nodes, "nodes of the tree, its root included")
+  app.add_option("--type", b->types, "number format of target and draft")->capture_default_str();
+  app.add_option("--nodes", b->nodes, "nodes of the tree, including the root")
       ->capture_default_str()
       ->check(CLI::Range(1, kMostRows));
-  app.add_option("--levels", o->levels, "levels a cycle drafts")
+  app.add_option("--levels", o->levels, "levels drafted per cycle")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
-  app.add_option("--level-rows", o->level_rows, "rows the draft computes a level")
+  app.add_option("--level-rows", o->level_rows, "rows that the draft computes per level")
       ->capture_default_str()
       ->check(CLI::Range(1, kMostRows));
-  app.add_option("--draft", o->draft, "the draft's shape (one layer of the target's and its head)");
+  app.add_option("--draft", o->draft,
+                 "the draft's shape (default: one layer of the target and its head)");
   app.add_option("--context", b->contexts, "committed positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
@@ -166,13 +167,13 @@ int Run_bench(int argc, char** argv) {
   AddCommon(limits, &options);
   CLI::App& decode = *app.add_subcommand("decode", "autoregressive decoding, and t(rows) / t(1)");
   AddDecode(decode, &options);
-  CLI::App& kernels = *app.add_subcommand("kernels", "single products");
+  CLI::App& kernels = *app.add_subcommand("kernels", "single matrix products");
   AddKernels(kernels, &options);
   CLI::App& profile = *app.add_subcommand("profile", "how long each part of a pass takes");
   BenchOptions profile_options;
   AddProfile(profile, &profile_options);
   CLI::App& overhead =
-      *app.add_subcommand("overhead", "the time of a speculative step outside of the model's pass");
+      *app.add_subcommand("overhead", "the time of a speculative step outside the model's pass");
   AddOverhead(overhead, &options);
   CLI::App& draft =
       *app.add_subcommand("draft", "the cost of a level of drafting, relative to a one-row pass");
@@ -184,7 +185,7 @@ int Run_bench(int argc, char** argv) {
   NeighbourOptions neighbour_options;
   AddNeighbours(neighbours, &neighbour_options);
   CLI::App& batch = *app.add_subcommand(
-      "batch", "many texts at once, relative to one at a time, and cached prompts");
+      "batch", "many sequences at the same time, relative to one at a time, and cached prompts");
   BatchOptions batch_options;
   AddBatchArgs(batch, &batch_options);
   CLI::App& project = *app.add_subcommand(
@@ -203,11 +204,12 @@ int Run_bench(int argc, char** argv) {
       *app.add_subcommand("spec", "the speed-up of methods over the baseline, on questions");
   BenchSpecArgs spec_args;
   DeclareBenchSpec(spec, &spec_args);
-  CLI::App& paper =
-      *app.add_subcommand("paper", "a table or figure of the papers: ours beside what was printed");
+  CLI::App& paper = *app.add_subcommand(
+      "paper", "a table or figure of the papers: our values beside the printed ones");
   BenchPaperArgs paper_args{.command = CommandText(argc, argv)};
   DeclareBenchPaper(paper, &paper_args);
-  CLI::App& peers = *app.add_subcommand("peers", "other engines on this machine, beside ours");
+  CLI::App& peers =
+      *app.add_subcommand("peers", "other engines on this machine, compared with foretoken");
   BenchPeersArgs peers_args;
   DeclareBenchPeers(peers, &peers_args);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;

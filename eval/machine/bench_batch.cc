@@ -197,7 +197,7 @@ Result<Json> BatchBench::Point(int sessions) {
 Result<Json> BatchBench::Mixed() {
   std::printf(
       "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most:\n"
-      "texts that ran at once; aside: times that a text gave up its memory\n",
+      "sequences that ran at the same time; aside: times that one gave up its memory\n",
       options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
   std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s %5s %6s\n", "sessions", "together", "drafter",
               "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
@@ -278,13 +278,14 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
   AddModelArgs(app, &options->model);
   app.get_option("--model")->required();
   AddDraftArgs(app, &options->draft);
-  app.add_option("--sessions", options->sessions, "texts written at once, as in 1,4,8,16,32")
+  app.add_option("--sessions", options->sessions,
+                 "sequences generated at the same time, as in 1,4,8,16,32")
       ->delimiter(',')
       ->check(CLI::Range(1, 512));
   app.add_option("--requests", options->requests,
-                 "answers of each measurement (default: two a session; 2000 with --shared-prefix)")
+                 "answers per measurement (default: two per session; 2000 with --shared-prefix)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("-n,--new-tokens", options->new_tokens, "tokens of an answer")
+  app.add_option("-n,--new-tokens", options->new_tokens, "tokens per answer")
       ->capture_default_str()
       ->check(CLI::Range(2, 1 << 20));
   app.add_option("--shortest", options->shortest, "tokens of the shortest prompt")
@@ -294,22 +295,23 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--data", options->data,
-                 "text that prompts are cut out of: a file, a folder or a glob (default: made up)")
+                 "text that prompts are cut from: a file, a folder or a glob (default: generated)")
       ->type_name("PATH");
-  app.add_option("--rows", options->rows, "rows of a pass at most (0: as the model takes)")
+  app.add_option("--rows", options->rows, "maximum rows per pass (0: the model's limit)")
       ->capture_default_str()
       ->check(CLI::Range(0, 512));
-  app.add_option("--memory", options->memory, "for caches, in MiB")
+  app.add_option("--memory", options->memory, "memory for caches, in MiB")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--repeats", options->repeats, "times that each way answers; medians are shown")
+  app.add_option("--repeats", options->repeats,
+                 "repetitions of each measurement; medians are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option("--shared-prefix", options->shared_prefix,
-                 "tokens that all prompts begin with: measures what keeping them saves")
+                 "tokens of a prefix that all prompts share: measures what caching it saves")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--sample", options->sample,
-                 "requests that --shared-prefix also answers without kept texts")
+                 "requests that --shared-prefix also answers without cached prompts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--json", options->json, "also write the figures to this file")

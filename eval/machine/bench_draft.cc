@@ -255,7 +255,8 @@ void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args) {
   app.add_option("--drafter", args->draft.drafter, "the drafter (hass, draft-model, ...)")
       ->type_name("NAME");
   AddDraftOptions(app, &args->draft);
-  app.add_flag("--random-draft", args->random, "a HASS draft of random weights in place of a file");
+  app.add_flag("--random-draft", args->random,
+               "a HASS draft with random weights instead of a file");
   app.add_flag("--parts", args->parts, "also show how long each part of a draft takes");
   app.add_option("--context", args->context, "committed positions (256)")
       ->check(CLI::Range(1, 1 << 16));

@@ -83,7 +83,10 @@ Result<int> ListPapers(const BenchPaperArgs& args) {
       if (files.Find(key).empty() && !known) missing.push_back(key);
     }
   }
-  if (!missing.empty()) std::puts("\nHow drafts are made, to be given with --draft KEY=FILE:");
+  if (!missing.empty())
+    std::puts(
+        "\n"
+        "How to make the drafts, which --draft KEY=FILE then names:");
   for (const std::string& key : missing) {
     FT_ASSIGN_OR_RETURN(const std::string how, files.HowToMake(key));
     std::printf("%-14s %s\n", key.c_str(), how.c_str());
@@ -127,7 +130,7 @@ Result<int> RunPaper(BenchPaperArgs& args) {
   PaperHeader header = HeaderOf(args, loaded);
   header.notes = std::move(outcome.notes);
   std::fputs(PaperMarkdown(table, header, outcome.cells).c_str(), stdout);
-  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  if (std::fflush(stdout) != 0) return Error{"cannot write to standard output"};
   if (json_file.active()) {
     Json json = PaperJson(table, header, outcome.cells);
     json["results"] = std::move(outcome.results);
@@ -139,23 +142,24 @@ Result<int> RunPaper(BenchPaperArgs& args) {
 }  // namespace
 
 void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args) {
-  app.add_option("name", args->name, "a table, or a .json file of one; none: lists all")
+  app.add_option("name", args->name,
+                 "a table, or the .json file of one; without it, all tables are listed")
       ->type_name("NAME");
   AddModelArgs(app, &args->model);
   app.add_option("--questions", args->questions, "the folder with the question files")
       ->type_name("FOLDER");
   app.add_option("--draft", args->drafts,
-                 "the file that a table's method needs, by the key that the list names; repeatable "
-                 "(default: *-KEY-TYPE.gguf in drafts/ beside the model)")
+                 "a file that one of the table's methods needs, with its key from the list; "
+                 "repeatable (default: *-KEY-TYPE.gguf in drafts/ beside the model)")
       ->type_name("KEY=FILE")
       ->allow_extra_args(false);
-  app.add_option("--limit", args->limit, "questions of a part at most, taken evenly (all)")
+  app.add_option("--limit", args->limit, "maximum questions per part, taken evenly (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   args->new_tokens = app.get_option("--new-tokens")->default_str("the paper's");
   args->repeats = app.get_option("--repeats")->default_str("the paper's");
   DeclareRecords(app, &args->json, &args->resume);
-  app.add_flag("--printed", args->printed, "only what the paper printed; needs no model");
+  app.add_flag("--printed", args->printed, "show only the printed values; needs no model");
 }
 
 Result<int> BenchPaper(BenchPaperArgs& args) {

@@ -225,14 +225,16 @@ class PeerBench {
 void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
   AddModelArgs(app, &args->model);
   app.get_option("--model")->required();
-  app.add_option("--questions", args->questions, "JSONL as bench spec reads it; first turns")
+  app.add_option("--questions", args->questions,
+                 "JSONL as for bench spec; only first turns are used")
       ->required()
       ->type_name("FILE");
-  app.add_option("--peer-bin", args->folder, "the folder of the other programs (on PATH)")
+  app.add_option("--peer-bin", args->folder,
+                 "the folder of the other programs (default: those on PATH)")
       ->type_name("FOLDER");
-  app.add_option("--draft-model", args->draft_model, "a small model, a .gguf file, for both")
+  app.add_option("--draft-model", args->draft_model, "a small model for both engines, a .gguf file")
       ->type_name("FILE");
-  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+  app.add_option("--limit", args->limit, "maximum questions, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   app.add_option("--json", args->json, "write the results as JSON")
@@ -256,7 +258,7 @@ Status BenchPeers(BenchPeersArgs& args) {
   const InterruptGuard guard;
   FT_RETURN_IF_ERROR(bench.Run(std::move(questions)));
   bench.Print();
-  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  if (std::fflush(stdout) != 0) return Error{"cannot write to standard output"};
   return WriteJson(json, bench.ToJson());
 }
 

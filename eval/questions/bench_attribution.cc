@@ -176,10 +176,10 @@ void AddAttributionArgs(CLI::App& app, AttributionOptions* options) {
       ->required()
       ->type_name("FILE");
   app.add_option("--min", options->min_tokens,
-                 "minimum lengths of a copy, in tokens; a score for each (2,5,8)")
+                 "minimum lengths of a copy in tokens, each with its own score (2,5,8)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--limit", options->limit, "questions at most, taken evenly from the file (all)")
+  app.add_option("--limit", options->limit, "maximum questions, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   app.add_option("--json", options->json, "also write the figures to this file")
       ->check(WritableFile());

@@ -110,13 +110,13 @@ void AddFidelityArgs(CLI::App& app, FidelityOptions* options) {
   app.add_option("--reference", options->reference, "the model to compare with")
       ->required()
       ->type_name("MODEL");
-  app.add_option("--data", options->data, "text that both read: a file, a folder or a glob")
+  app.add_option("--data", options->data, "text that both models score: a file, a folder or a glob")
       ->required()
       ->type_name("PATH");
   app.add_option("--window", options->window, "tokens scored together")
       ->capture_default_str()
       ->check(CLI::Range(2, 512));
-  app.add_option("--positions", options->positions, "positions compared, at most")
+  app.add_option("--positions", options->positions, "maximum positions compared")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 30));
   app.add_option("--json", options->json, "also write the figures to this file")

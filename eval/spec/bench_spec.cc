@@ -192,7 +192,7 @@ void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
       ->delimiter(',')
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--draft-max", args->draft.draft_max,
-                 "tokens drafted a cycle at most (default: the tree's own)")
+                 "maximum tokens drafted per cycle (default: the tree's own)")
       ->check(CLI::Range(0, 4096));
   AddDraftOptions(app, &args->draft);
 }
@@ -203,20 +203,20 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
   AddModelArgs(app, &args->model);
   app.get_option("--model")->required();
   app.add_option("--questions", args->questions,
-                 "JSONL, a line is {\"question_id\", \"category\", \"turns\"}")
+                 "JSONL, each line {\"question_id\", \"category\", \"turns\"}")
       ->required()
       ->type_name("FILE");
   DeclareMethods(app, args);
-  app.add_option("--limit", args->limit, "questions at most, taken evenly from the file (all)")
+  app.add_option("--limit", args->limit, "maximum questions, taken evenly from the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
-  app.add_flag("--no-chat", args->no_chat, "give the questions without a chat template");
+  app.add_flag("--no-chat", args->no_chat, "use the questions without a chat template");
   DeclareRecords(app, &args->json, &args->resume);
-  app.add_option("--html", args->html, "write a page with pictures of the results")
+  app.add_option("--html", args->html, "write an HTML page with plots of the results")
       ->type_name("FILE")
       ->check(WritableFile());
   app.add_option("--answers", args->answers,
-                 "write every method's answers here, as Spec-Bench's scripts read them")
+                 "write every method's answers here, in the format of Spec-Bench's scripts")
       ->type_name("FOLDER");
 }
 
@@ -249,7 +249,7 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   const std::vector<SpecEntry> entries = SummariseSpec(run, methods);
   std::fputs(MarkdownTables(entries).c_str(), stdout);
   PrintRemarks(run, entries);
-  if (std::fflush(stdout) != 0) return Error{"standard output takes no more"};
+  if (std::fflush(stdout) != 0) return Error{"cannot write to standard output"};
   FT_RETURN_IF_ERROR(WriteOutputs(args, loaded, run, methods, entries, outputs));
   const bool broken = std::ranges::any_of(entries, PromiseBroken);
   return broken ? kExitDiffers : kExitDone;

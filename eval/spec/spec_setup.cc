@@ -16,28 +16,28 @@ constexpr int kJournalFormat = 2;
 }  // namespace
 
 void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
-  app.add_option("-n,--new-tokens", o->new_tokens, "tokens a turn at most")
+  app.add_option("-n,--new-tokens", o->new_tokens, "maximum tokens per turn")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--warm-up", o->warm_up, "questions answered untimed at the start")
+  app.add_option("--warm-up", o->warm_up, "questions answered without timing at the start")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
   app.add_option_function<double>(
          "--time", [o](double minutes) { o->seconds = 60 * minutes; },
-         "minutes after which no further question starts; passes share them")
+         "minutes after which no further question is started, over all passes")
       ->check(CLI::Range(0.0, 1e6));
   app.add_option("--repeats", o->repeats, "passes over all questions; times are medians over them")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option(
          "--costs", o->costs,
-         "file of costs that trees weigh, so that they are the same in every run; written after a "
-         "warm-up of 24 questions if absent (default: costs measured during the run)")
+         "file of the costs that trees use, so that trees are the same in every run; written after "
+         "a warm-up of 24 questions if absent (default: costs measured during the run)")
       ->type_name("FILE")
       ->check(WritableFile());
-  AddSeedArg(app, &o->sampling.seed, "noise seed (0); -1 = random, and printed");
+  AddSeedArg(app, &o->sampling.seed, "random seed (0); -1 = a random one, which is printed");
   app.add_flag("-q,--quiet", o->quiet, "no progress");
 }
 
