@@ -94,9 +94,10 @@ TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
   std::string text = BytesOf(data);
   text[text.find("square")] = 'S';
   WriteBytes(data, text);
-  EXPECT_THAT(ErrorOf(run_), AllOf(HasSubstr(run_.out + " holds a run that was begun otherwise"),
-                                   HasSubstr("text.txt has another content"),
-                                   HasSubstr("--change data goes on"), HasSubstr("--force")));
+  EXPECT_THAT(ErrorOf(run_),
+              AllOf(HasSubstr(run_.out + " holds a run that was started differently"),
+                    HasSubstr("text.txt has another content"), HasSubstr("--change data continues"),
+                    HasSubstr("--force")));
   ExpectNothingChanged();
   // With --change data the run is resumed, with the tokenizer that its weights were trained with.
   TrainOptions changed = run_;
@@ -115,13 +116,13 @@ TEST_F(ContinuationTest, OtherRecipesAreNamed) {
     const char* sentence;
     const char* option;
   } cases[] = {
-      {[](Recipe& r) { r.lr = 0.003; }, "lr was 0.0015, now 0.003", "--change lr goes on"},
-      {[](Recipe& r) { r.steps = 9; }, "steps was 4, now 9", "--change steps goes on"},
+      {[](Recipe& r) { r.lr = 0.003; }, "lr was 0.0015, now 0.003", "--change lr continues"},
+      {[](Recipe& r) { r.steps = 9; }, "steps was 4, now 9", "--change steps continues"},
       {[](Recipe& r) { r.seed = 5, r.batch = 2; }, "batch was 4, now 2; seed was 1, now 5",
-       "--change batch,seed goes on"},
+       "--change batch,seed continues"},
       {[](Recipe& r) { r.time_budget = 60.0; }, "time_budget was 0.0, now 60.0", "--change"},
       {[](Recipe& r) { r.data[0].weight = 1.0; }, "the weight of data[0] was 1.5, now 1.0",
-       "--change data goes on"},
+       "--change data continues"},
       {[](Recipe& r) { r.hidden = 32; }, "hidden was 64, now 32", "A run cannot change hidden"},
       {[](Recipe& r) { r.vocab = 300; }, "vocab was 320, now 300", "A run cannot change vocab"},
   };
@@ -174,12 +175,12 @@ TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   fs::remove_all(directory_ + "/target_run");
   MakeTarget(FileType::kF32, /*steps=*/3);
   EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("the target's weights are others"),
-                                    HasSubstr("--change target goes on")));
+                                    HasSubstr("--change target continues")));
   EXPECT_EQ(BytesOf(CheckpointPath(draft.out)) == checkpoint, true);
   draft.recipe.settings["passes"] = "2";
   draft.changes = {"target"};
   EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("passes was 3, now 2"), Not(HasSubstr("weights")),
-                                    HasSubstr("--change passes,target goes on")));
+                                    HasSubstr("--change passes,target continues")));
   draft.changes = {"target", "passes"};
   EXPECT_EQ(ErrorOf(draft), "none");
 }

@@ -254,8 +254,9 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
   const KeptCorpus found = file.Find(key, OlderCorpusKey(recipe, files, given));
   const bool fits = found == KeptCorpus::kFits;
   if (found == KeptCorpus::kOther && kept.corpus) {
-    return Error{file.path() + ": was made from other data or settings than are now asked for; " +
-                 "--change data goes on with these, --force begins anew and replaces the run"};
+    return Error{
+        file.path() + ": was made from other data or settings than those given now; " +
+        "--change data continues with the new ones, --force starts over and replaces the run"};
   }
   if (given != nullptr) {
     data.tokenizer = *given;
@@ -268,13 +269,13 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
       if (given != nullptr) FT_RETURN_IF_ERROR(AddHeldOutQuestions(recipe, files, directory));
       return data;
     }
-    std::fprintf(stderr, "%s; it is made anew from the data\n", loaded.error().message.c_str());
+    std::fprintf(stderr, "%s; it is made again from the data\n", loaded.error().message.c_str());
   }
   if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
   FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
   const bool learns_tokenizer = data.tokenizer.tokens.empty();
   if (learns_tokenizer) {
-    if (!quiet) std::fprintf(stderr, "learning the tokenizer\n");
+    if (!quiet) std::fprintf(stderr, "training the tokenizer\n");
     FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
   }
   FT_ASSIGN_OR_RETURN(data.corpus, EncodeCorpus(recipe, all, data.tokenizer, quiet));

@@ -24,8 +24,8 @@ std::string CommandText(const AnswerTrial& trial, const std::string& method) {
 
 void TellResult(const OwnAnswers& a, const AnswerTrial& trial, const std::string& method) {
   std::fprintf(stderr,
-               "tau %.2f: tokens a cycle in the target's own answers, greedy, chains of five, %ld "
-               "held-out questions\n"
+               "tau %.2f: tokens per cycle in the target's own answers, greedy, chains of five, "
+               "%ld held-out questions\n"
                "draft: %s\n"
                "  use it:     foretoken generate -m %s --drafter %s --draft %s -p TEXT\n"
                "  measure it: %s\n",
@@ -61,8 +61,7 @@ Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const st
 // again, for example as another type.
 void TellDraftStays(const std::string& run) {
   std::fprintf(stderr,
-               "draft: %s is there already and stays as it is; delete it to have it written and "
-               "measured again\n",
+               "draft: %s exists and is kept; delete it to have it written and measured again\n",
                MeasuredDraftPath(run).c_str());
 }
 

@@ -119,15 +119,16 @@ Error Refused(const RunContinuation& run, std::span<const RunDifference> differe
   for (const RunDifference& d : differences) {
     (ChangeOf(run.settings, d.field) == Change::kNever ? fixed : open).push_back(d);
   }
-  std::string message =
-      run.directory + " holds a run that was begun otherwise: " + InSentences(differences) + ". ";
+  std::string message = run.directory +
+                        " holds a run that was started differently: " + InSentences(differences) +
+                        ". ";
   if (fixed.empty()) {
     for (const std::string& agreed : run.changes) open.push_back({agreed, ""});
-    message += "--change " + FieldList(open) + " goes on with what is now asked for; ";
+    message += "--change " + FieldList(open) + " continues with the new values; ";
   } else {
     message += "A run cannot change " + FieldList(fixed) + "; ";
   }
-  return Error{message + "--force begins anew and replaces the run; another --out leaves it alone"};
+  return Error{message + "--force starts over and replaces the run; another --out leaves it alone"};
 }
 
 }  // namespace
@@ -170,7 +171,7 @@ Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::
                    "', expected fields of the recipe, data or target, with commas between them"};
     }
     if (ChangeOf(settings, name) == Change::kNever) {
-      return Error{"--change is '" + name + "', which a run cannot change; --force begins anew"};
+      return Error{"--change is '" + name + "', which a run cannot change; --force starts over"};
     }
   }
   return {};
@@ -180,11 +181,11 @@ Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
                       const std::string& record) {
   if (kept.recipe.method != run.recipe.method) {
     return Error{run.directory + " holds a run of train " + kept.recipe.method + ", not of train " +
-                 run.recipe.method + "; --force begins anew and replaces it"};
+                 run.recipe.method + "; --force starts over and replaces it"};
   }
   if ((kept.recipe.ema > 0.0) != (run.recipe.ema > 0.0)) {
     return Error{run.directory + " holds a run " + (run.recipe.ema > 0.0 ? "without" : "with") +
-                 " --ema, and continues so; --force begins anew and replaces it"};
+                 " --ema, and can only continue like that; --force starts over and replaces it"};
   }
   const std::string path = CheckpointPath(run.directory);
   FT_ASSIGN_OR_RETURN(const Json now, ParseJson(record, path));

@@ -1081,7 +1081,7 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
     expect_status 0 "train export --force over $path" export_to "$dir/lm/$path" --force
   done
   expect_status 1 "train at another rate" train --steps 2 --lr 0.01
-  expect_text "lr was 0.0015, now 0.01. --change lr goes on" err "train at another rate"
+  expect_text "lr was 0.0015, now 0.01. --change lr continues" err "train at another rate"
   expect_status 2 "train, no such change" train --steps 2 --change rate
   sed 's/hello$/hallo/' "$dir/lm/text.txt" >"$dir/changed"
   cp "$dir/changed" "$dir/lm/text.txt"

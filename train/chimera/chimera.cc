@@ -118,7 +118,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
 constexpr std::array<Setting, 6> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
-    {"ngram", "3", Whole(1, kMostNgram), "tokens that the n-gram encoder reads, 1 .. 5",
+    {"ngram", "3", Whole(1, kMostNgram), "tokens that the n-gram encoder reads, 1 to 5",
      Change::kNever},
     {"mse_weight", "1", FromTo(0.0, 1e6),
      "weight of the distance between the encoder's outputs and features"},

@@ -113,7 +113,7 @@ constexpr std::array<Setting, 5> kSettings = {{
     {"shared_output", "0", Whole(0, 1),
      "1: heads are scored by the target's LM head instead of their own", Change::kNever},
     {"dropout", "0", FromToBelow(0.0, 1.0),
-     "share of what blocks and scores read that training leaves out; the paper's 0.2"},
+     "dropout of the inputs of blocks and scores; the paper's is 0.2"},
 }};
 
 }  // namespace
