@@ -101,9 +101,9 @@ Status BatchBench::CheckSame(const std::vector<BatchWay>& ways) {
   for (const BatchWay& way : ways) {
     for (const BatchRun& run : way.runs) {
       if (run.answers == ways[0].runs[0].answers) continue;
-      return Error{"answers of " + std::to_string(way.slots) + " texts at once with drafter " +
-                   way.drafter +
-                   " differ from those of one text at a time without drafts: this is a defect"};
+      return Error{"answers of " + std::to_string(way.slots) +
+                   " concurrent sequences with drafter " + way.drafter +
+                   " differ from those of one sequence at a time without drafts: this is a defect"};
     }
   }
   return {};

@@ -85,7 +85,7 @@ Status BenchProject(const ProjectOptions& options) {
   if (types.size() != 1) return Error{"bench project measures one --type at a time"};
   if (options.tau > options.bench.nodes) {  // a path's nodes below the root, and the bonus
     return Error{"--tau: a tree of " + std::to_string(options.bench.nodes) +
-                 " nodes, its root included, writes at most as many tokens a cycle"};
+                 " nodes, including the root, writes at most as many tokens per cycle"};
   }
   FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, types[0]));
   FT_ASSIGN_OR_RETURN(const auto draft,

@@ -51,8 +51,8 @@ Error TakenByNone(std::string option) {
   for (const DrafterEntry& entry : AllDrafters()) {
     if (option != entry.needs) continue;
     std::ranges::replace(option, '_', '-');
-    return Error{"--" + option + ": none of --methods takes it, as " + std::string(entry.name) +
-                 " does"};
+    return Error{"--" + option + ": none of --methods has this option; for example, " +
+                 std::string(entry.name) + " has"};
   }
   return Error{"--draft-opt: no method takes '" + option +
                "'; an option begins with its drafter's name, as in pld+h.k=70"};

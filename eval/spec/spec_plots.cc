@@ -168,7 +168,7 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
     svg.Rect(at(quantile(0.5)) - 1, y + 1, 2, 14, "#000");
     y += kRowHeight;
   }
-  svg.Text(kNames, y + 14, "0 to " + std::to_string(most) + " nodes a pass, the root included");
+  svg.Text(kNames, y + 14, "0 to " + std::to_string(most) + " nodes per pass, including the root");
   return std::move(svg).Finish();
 }
 
@@ -228,7 +228,8 @@ std::string SizeTradeOff(const std::vector<SpecEntry>& overall) {
   for (const SpecEntry& e : overall) {
     all.push_back({MethodLabel(*e.method), {{e.nodes_per_cycle + 1, e.speedup}}});
   }
-  return Chart("mean nodes a pass, the root included", "speed-up", 4, 1.2, all, /*joined=*/false);
+  return Chart("mean nodes per pass, including the root", "speed-up", 4, 1.2, all,
+               /*joined=*/false);
 }
 
 }  // namespace foretoken

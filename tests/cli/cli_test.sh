@@ -550,7 +550,7 @@ expect_status 0 "bench project" "$bin" bench project --shape tiny --type F32 -t 
   fail "bench project: $(cat "$dir/project.json")"
 expect_text "projection, nothing was decoded" out "bench project"
 expect_status 1 "bench project beyond its tree" "$bin" bench project --shape tiny --tau 9.5 --nodes 9
-expect_text "a tree of 9 nodes, its root included, writes at most" err "bench project beyond its tree"
+expect_text "a tree of 9 nodes, including the root, writes at most" err "bench project beyond its tree"
 expect_status 1 "bench project of an unknown shape" "$bin" bench project --shape 7b --tau 3
 expect_text "expected llama2-13b" err "bench project of an unknown shape"
 expect_status 2 "an unknown drafter among joined ones" generate -p a --drafter pld,oracle
@@ -852,7 +852,7 @@ expect_status 1 "inspect of a directory without a model" "$bin" inspect "$dir"
 expect_text "config.json" err "inspect of a directory without a model"
 expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$model" \
   --questions "$dir/questions.jsonl" --methods pld --datastore "$dir/some.datastore"
-expect_text "--datastore: none of --methods takes it, as rest does" err \
+expect_text "--datastore: none of --methods has this option; for example, rest has" err \
   "bench spec with a file for no method"
 expect_status 0 "bench spec with one tree under two names" "$bin" bench spec -m "$model" -n 4 \
   --questions "$dir/questions.jsonl" --methods pld --tree chain --tree paper --json "$dir/once.json"
