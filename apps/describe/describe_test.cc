@@ -207,7 +207,8 @@ TEST(ManualPageTest, SaysWhatTheDefinitionSays) {
   EXPECT_THAT(page, HasSubstr("\\fB\\-c\\fR, \\fB\\-\\-colour\\fR \\fITEXT\\fR\n"
                               "the colour. One of red, blue.\n"));
   EXPECT_THAT(page, HasSubstr("how many. 1 to 9. Default: 1.\n"));
-  EXPECT_THAT(page, HasSubstr("of the shed. Environment variable: SHED_KEY. Not with \\-\\-tools.\n"));
+  EXPECT_THAT(page,
+              HasSubstr("of the shed. Environment variable: SHED_KEY. Not with \\-\\-tools.\n"));
   EXPECT_THAT(page, HasSubstr(".SS \"Tools: hand\"\n"));
   EXPECT_THAT(page,
               HasSubstr("with what. Not with \\-\\-key.\n.RS\n.TP\n\\fBbrush\\fR\nis soft\n.PP\n"
