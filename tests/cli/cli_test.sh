@@ -954,7 +954,7 @@ expect_text "^    foretoken bench paper .*small.json -m" out "bench paper prints
 expect_text "| \*\*tiny\*\* | Plain | 1.00x \[1.00x, 1.00x\] | 1.00 |" out "bench paper prints ours"
 expect_text "| Big, printed | K=2 | 1x | 2 |" out "bench paper prints the paper's"
 expect_text "2 questions of chat.jsonl (mt_bench), 1 questions of chat.jsonl (qa)" out "bench paper says what it asked"
-expect_text "Absent: there is no none.jsonl" out "bench paper says what it could not ask"
+expect_text "Absent: none.jsonl is not in the folder of questions" out "bench paper says what it could not ask"
 expect_text "Wish: it all" out "bench paper says what is lacking"
 expect_text "EDD needs a file" out "bench paper says what draft is missing"
 expect_text "token for token, that of the baseline" out "bench paper compares texts"
