@@ -137,8 +137,8 @@ def refuses(f):
             time.sleep(0.005)
         server.terminate()
         deadline = time.monotonic() + 60
-        while not any("ending" in line for line in server.log):  # before that it may accept requests
-            that(time.monotonic() < deadline, "the server does not say that it is ending")
+        while not any("shutting down" in line for line in server.log):  # before that it may accept requests
+            that(time.monotonic() < deadline, "the server does not say that it is shutting down")
             time.sleep(0.01)
         refused = 0
         while server.alive and refused < 20:

@@ -22,8 +22,9 @@ OPTIONS = ["--parallel", "4", "--max-tokens", "8", "--context", "512"]
 def try_schema(server, examples, seed):
     """Runs schemathesis in the scratch folder, where its caches stay. Returns its exit status."""
     program = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(HERE / "schemathesis.toml"), "run"]
+    # One worker: with several, hypothesis's cache of sources fails now and then (6.170).
     options = {"--url": server.url, "--phases": "examples,coverage,fuzzing", "--max-examples": examples, "--seed": seed,
-               "--generation-database": "none", "--request-timeout": 60, "--workers": 2}
+               "--generation-database": "none", "--request-timeout": 60, "--workers": 1}
     words = [str(word) for option in options.items() for word in option]
     command = [*program, server.url + "/openapi.json", *words, "--no-color"]
     environment = {**os.environ, "NO_PROXY": "*", "no_proxy": "*", "COLUMNS": "120"}
