@@ -153,8 +153,10 @@ Json PrintGain(const BatchWay& off, const BatchWay& on) {
   const double median = Percentile(ratios, 0.5);
   std::printf("%8s %8d %10.10s over none: %.2f, from %.2f to %.2f in %zu repeats\n", "", on.slots,
               on.drafter.c_str(), median, least, most, ratios.size());
-  return {{"together", on.slots},     {"drafter", on.drafter},  {"over_none", median},
-          {"over_none_least", least}, {"over_none_most", most}, {"repeats", ratios.size()}};
+  return {{"over_none", median},
+          {"over_none_least", least},
+          {"over_none_most", most},
+          {"repeats", ratios.size()}};
 }
 
 Result<Json> BatchBench::Point(int sessions) {
@@ -188,8 +190,7 @@ Result<Json> BatchBench::Point(int sessions) {
   }
   // Ways come in pairs: without drafts, and with them.
   for (size_t i = 0; i + 1 < ways.size(); i += 2) {
-    const Json gain = PrintGain(ways[i], ways[i + 1]);
-    points[i + 1].update(gain);
+    points[i + 1].update(PrintGain(ways[i], ways[i + 1]));
   }
   return points;
 }

@@ -1,0 +1,16 @@
+// Words for how a child process ended.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <string>
+
+namespace foretoken::train {
+
+// `status`: as waitpid returns it. "exited with status 1" or "was killed by signal 9".
+inline std::string DescribeExit(int status) {
+  return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
+                             : "exited with status " + std::to_string(WEXITSTATUS(status));
+}
+
+}  // namespace foretoken::train
