@@ -200,15 +200,27 @@ Result<AppendedFile> AppendedFile::Open(const std::string& path) {
   return output;
 }
 
+// Streams are not locked. On a filesystem without locks the failure of flock is ignored.
+Result<bool> AppendedFile::Lock() {
+  FileHandle file(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file.is_open()) return SystemError(path_, "open");
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) return SystemError(path_, "open");
+  if (S_ISREG(info.st_mode) && flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return false;
+  }
+  file_ = std::move(file);
+  return true;
+}
+
 Status AppendedFile::Begin(uint64_t kept) {
-  file_ = FileHandle(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!file_.is_open()) return SystemError(path_, "open");
+  if (!file_.is_open()) {
+    FT_ASSIGN_OR_RETURN(const bool is_ours, Lock());
+    if (!is_ours) return Error{path_ + ": another process is writing to it"};
+  }
   struct stat info {};
   if (fstat(file_.get(), &info) != 0) return SystemError(path_, "open");
   if (!S_ISREG(info.st_mode)) return {};
-  if (flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    return Error{path_ + ": another process is writing to it"};
-  }
   const bool shortened = ftruncate(file_.get(), static_cast<off_t>(kept)) == 0;
   return shortened ? Status() : SystemError(path_, "shorten");
 }
@@ -222,6 +234,10 @@ Status AppendedFile::Append(std::string_view lines) {
     return Error{error.message + "; its last line is incomplete"};
   }
   return error;
+}
+
+Status AppendedFile::Sync() {
+  return fsync(file_.get()) == 0 ? Status() : SystemError(path_, "write");
 }
 
 Status WriteFileAtomically(const std::string& path, std::string_view content) {

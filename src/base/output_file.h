@@ -72,11 +72,17 @@ class AppendedFile {
 
   // Changes nothing yet. Errors: those of OutputFile::Open.
   static Result<AppendedFile> Open(const std::string& path);
-  // Truncates the file to its first `kept` bytes, or creates it. Call it once. Errors: the system
-  // cannot open or truncate the file, or another process is writing to it.
+  // Locks the file until this object or the process ends, and creates it if it is missing. Returns
+  // false if another process is writing to it. Lets its earlier lines be read before Begin without
+  // another process adding to them. Call it at most once. Errors: the system cannot open the file.
+  Result<bool> Lock();
+  // Truncates the file to its first `kept` bytes, or creates it; locks it if Lock has not. Call it
+  // once. Errors: the system cannot open or truncate the file, or another process is writing to it.
   Status Begin(uint64_t kept);
   // Appends `lines`, all or none of them. REQUIRES: Begin was called.
   Status Append(std::string_view lines);
+  // Makes the appended lines durable. REQUIRES: Begin was called.
+  Status Sync();
 
  private:
   std::string path_;
