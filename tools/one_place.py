@@ -32,6 +32,7 @@ RULES = [
     (
         r"(?<![\w.>:])(::)?open\(.*\bO_(RDONLY|WRONLY|RDWR)\b",
         {
+            "src/base/folder_lock.cc",
             "src/base/input_file.cc",
             "src/base/output_file.cc",
             "src/draft/chimera/spill_file.cc",
