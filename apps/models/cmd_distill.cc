@@ -6,13 +6,17 @@
 #include "apps/command_line.h"
 #include "apps/models/distill_file.h"
 #include "apps/models/distill_record.h"
+#include "apps/models/distill_share.h"
+#include "apps/models/distill_task.h"
 #include "apps/models/distiller.h"
 #include "apps/runtime_args.h"
 #include "base/interrupt.h"
 #include "base/json.h"
 #include "base/output_file.h"
+#include "base/part_folder.h"
 #include "base/progress.h"
 #include "base/warning.h"
+#include "base/writable.h"
 #include "runtime/context.h"
 #include "runtime/decoder.h"
 #include "text/distilled.h"
@@ -28,9 +32,29 @@ struct DistillArgs {
   DType cache_type = DType::kF16;
   std::string output;
   std::vector<std::string> data;
-  int new_tokens = 512, context = 0, batch = 8, limit = 0;
+  int new_tokens = 512, context = 0, batch = 8, limit = 0, part_size = 64;
   std::vector<std::string> changes;
-  bool force = false, quiet = false;
+  bool force = false, quiet = false, share = false;
+};
+
+// All conversations that follow those of the output, answered by this process alone.
+class WholeTask : public DistillTask {
+ public:
+  WholeTask(size_t first, size_t end, AppendedFile& output)
+      : next_(first), done_(first), end_(end), output_(output) {}
+
+  Result<std::optional<size_t>> Next() override {
+    return next_ == end_ ? std::nullopt : std::optional<size_t>(next_++);
+  }
+  Status Keep(size_t index, const Transcript& transcript) override {
+    done_ = index + 1;
+    return transcript.empty() ? Status() : output_.Append(DistilledLine(index, transcript));
+  }
+  int64_t done() const override { return static_cast<int64_t>(done_); }
+
+ private:
+  size_t next_, done_, end_;
+  AppendedFile& output_;
 };
 
 // The record of everything that the answers depend on.
@@ -86,24 +110,25 @@ void WarnOfRefusals(const Refusals& refusals) {
        refusals.first);
 }
 
-// Answers the documents that follow `written`.
+// Answers the documents of the task, until it is interrupted.
 Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> documents,
-                       const Distilled& written, Distiller& distiller, AppendedFile& output) {
-  FT_RETURN_IF_ERROR(output.Begin(written.bytes));
-  Status appended;
+                       DistillTask& task, Distiller& distiller) {
+  Status kept;
   size_t left_out = 0;
   const InterruptGuard guard;
   Progress progress("conversations", std::ssize(documents), args.quiet);
-  const Status status =
-      distiller.Run(documents, written.next, [&](size_t index, const Transcript& transcript) {
+  progress.Update(task.done(), task.note());
+  const Status status = distiller.Run(
+      documents, [&] { return task.Next(); },
+      [&](size_t index, const Transcript& transcript) {
         left_out += transcript.empty() ? 1 : 0;
-        if (!transcript.empty()) appended = output.Append(DistilledLine(index, transcript));
-        progress.Update(static_cast<int64_t>(index) + 1);
-        return appended.ok() && !InterruptGuard::Requested();
+        kept = task.Keep(index, transcript);
+        progress.Update(task.done(), task.note());
+        return kept.ok() && !InterruptGuard::Requested();
       });
-  progress.Finish();
+  progress.Finish(task.note());
   FT_RETURN_IF_ERROR(status);
-  FT_RETURN_IF_ERROR(appended);
+  FT_RETURN_IF_ERROR(kept);
   const Refusals& refusals = distiller.refusals();
   WarnOfRefusals(refusals);
   left_out -= std::min(left_out, refusals.whole);
@@ -120,13 +145,52 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   return {};
 }
 
+Status AnswerAlone(const DistillArgs& args, std::span<const TextDocument> documents,
+                   const Distilled& written, const Json& record, Distiller& distiller,
+                   AppendedFile& output) {
+  if (PartFolder::HasRun(args.output)) {
+    return Error{args.output + ": processes with --share have begun it (" + args.output +
+                 ".parts); --share goes on, removing that folder gives up their answers"};
+  }
+  FT_RETURN_IF_ERROR(CheckRecord(args.output, written.bytes > 0, record, args.changes));
+  FT_RETURN_IF_ERROR(WriteRecord(args.output, record));
+  FT_RETURN_IF_ERROR(output.Begin(written.bytes));
+  WholeTask task(written.next, documents.size(), output);
+  return AnswerDocuments(args, documents, task, distiller);
+}
+
+Status AnswerShare(const DistillArgs& args, std::span<const TextDocument> documents,
+                   const Json& record, Distiller& distiller) {
+  const ShareOptions options{.output = args.output,
+                             .part_size = static_cast<size_t>(args.part_size),
+                             .changes = args.changes,
+                             .force = args.force,
+                             .quiet = args.quiet};
+  FT_ASSIGN_OR_RETURN(DistillShare task, DistillShare::Join(options, documents, record));
+  FT_RETURN_IF_ERROR(AnswerDocuments(args, documents, task, distiller));
+  return InterruptGuard::Requested() ? Status() : task.Leave();
+}
+
+// Makes the checks that need no model.
+Status CheckSharedOutput(const std::string& output) {
+  if (output == "-" || IsDevice(output)) {
+    return Error{output + ": is no file, which --share needs"};
+  }
+  return CheckWritable(output);
+}
+
 Status Distill(const DistillArgs& args) {
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadAsked(args));
   Distilled written;
-  if (!args.force) {
-    FT_ASSIGN_OR_RETURN(written, ReadDistilled(args.output, documents));
+  AppendedFile output;
+  if (args.share) {
+    FT_RETURN_IF_ERROR(CheckSharedOutput(args.output));
+  } else {
+    if (!args.force) {
+      FT_ASSIGN_OR_RETURN(written, ReadDistilled(args.output, documents));
+    }
+    FT_ASSIGN_OR_RETURN(output, AppendedFile::Open(args.output));
   }
-  FT_ASSIGN_OR_RETURN(AppendedFile output, AppendedFile::Open(args.output));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(const ChatPrompter prompter,
                       ChatPrompter::Create(*loaded.tokenizer, args.model.path));
@@ -135,9 +199,9 @@ Status Distill(const DistillArgs& args) {
                       NewDecoder(loaded, args.draft, options.session.capacity));
   WarnIfLossy(args.draft);
   FT_ASSIGN_OR_RETURN(const Json record, RecordOf(args, loaded, options));
-  FT_RETURN_IF_ERROR(BeginRecord(args.output, written.bytes > 0, record, args.changes));
   Distiller distiller(*decoder.generator, *loaded.tokenizer, prompter, options);
-  return AnswerDocuments(args, documents, written, distiller, output);
+  if (args.share) return AnswerShare(args, documents, record, distiller);
+  return AnswerAlone(args, documents, written, record, distiller, output);
 }
 
 }  // namespace
@@ -158,8 +222,11 @@ int Run_distill(int argc, char** argv) {
       "What was asked before, and answers that run in circles, are left out.\n"
       "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
       "makes it faster and changes nothing. On a GPU, foretoken train answers is for this.\n"
+      "With --share, the same command may run several times at once, also on machines that share\n"
+      "the folder of OUT: each process answers parts of the data, and the last one writes OUT.\n"
       "\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
+      "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --share\n"
       "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
       "runs/hass");
   DistillArgs args;
@@ -179,6 +246,12 @@ int Run_distill(int argc, char** argv) {
       ->check(CLI::Range(1, 256));
   app.add_option("--limit", args.limit, "conversations, at most (default: all)")
       ->check(CLI::Range(1, 1 << 30));
+  CLI::Option* share =
+      app.add_flag("--share", args.share, "divide the work between all processes with this --out");
+  app.add_option("--part", args.part_size,
+                 "conversations that a process takes at a time (default 64)")
+      ->check(CLI::Range(1, 1 << 20))
+      ->needs(share);
   app.add_flag("--force", args.force, "begin anew where the file exists");
   app.add_option("--change", args.changes,
                  "go on although these are not what the file was begun with, as in "

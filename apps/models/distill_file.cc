@@ -1,7 +1,8 @@
 #include "apps/models/distill_file.h"
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
-#include <string_view>
 
 #include "base/json_lines.h"
 #include "base/mapped_file.h"
@@ -59,6 +60,27 @@ Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDoc
   const auto source = last["source"].get<size_t>();
   if (source >= documents.size() || !IsAnswerTo(last["messages"], documents[source])) return other;
   return Distilled{source + 1, end + 1};
+}
+
+Status CheckDistilledPart(const std::string& path, std::string_view text, size_t begin,
+                          size_t end) {
+  for (size_t number = 1; !text.empty(); ++number) {
+    const size_t length = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, length);
+    const std::string_view after = line.substr(std::min(kLineBegin.size(), length));
+    size_t source = 0;
+    const auto parsed = std::from_chars(after.data(), after.data() + after.size(), source);
+    const bool fits = length < text.size() && line.starts_with(kLineBegin) &&
+                      parsed.ec == std::errc() && source >= begin && source < end;
+    if (!fits) {
+      return Error{path + ":" + std::to_string(number) + ": expected a line of conversation " +
+                   std::to_string(begin) + " to " + std::to_string(end - 1) +
+                   " (does the file system carry locks between the machines?)"};
+    }
+    begin = source + 1;
+    text.remove_prefix(length + 1);
+  }
+  return {};
 }
 
 }  // namespace foretoken

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "text/documents.h"
@@ -20,5 +21,9 @@ struct Distilled {
 // Reads the progress from the file at `path`; {0, 0} if it does not exist. Errors: a line that
 // distill did not write (with its number); a last line that does not answer one of `documents`.
 Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDocument> documents);
+
+// Checks that `text`, of the file at `path`, consists of whole lines whose sources ascend within
+// [begin, end). Does not parse the messages. Errors: the first line that does not fit.
+Status CheckDistilledPart(const std::string& path, std::string_view text, size_t begin, size_t end);
 
 }  // namespace foretoken

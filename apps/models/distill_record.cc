@@ -51,22 +51,6 @@ Status CheckChanges(const Json& record, const std::vector<std::string>& changes)
   return {};
 }
 
-Status CheckSameAnswers(const std::string& output, const Json& record,
-                        const std::vector<std::string>& changes) {
-  const std::string path = RecordPath(output);
-  FT_ASSIGN_OR_RETURN(const Json was, ReadJsonFile(path));
-  if (!was.is_object()) return Error{path + ": is no record of distill; --force begins anew"};
-  std::vector<RunDifference> differences = DifferencesOf(was, record);
-  std::erase_if(differences, [&](const RunDifference& d) {
-    return std::ranges::find(changes, d.field) != changes.end();
-  });
-  if (differences.empty()) return {};
-  std::string message = output + ": was begun otherwise: " + InSentences(differences);
-  for (const std::string& agreed : changes) differences.push_back({agreed, ""});
-  return Error{message + ". --change " + FieldList(differences) +
-               " goes on with what is now asked for, --force begins anew and replaces the file"};
-}
-
 }  // namespace
 
 Json RecordModel(const ModelFile& file) {
@@ -120,18 +104,43 @@ Status AddVerifier(const DraftArgs& draft, Json& record) {
   return {};
 }
 
-Status BeginRecord(const std::string& output, bool goes_on, const Json& record,
+Status CompareRecords(const std::string& output, const Json& was, const Json& record,
+                      const std::vector<std::string>& changes, bool others_work) {
+  FT_RETURN_IF_ERROR(CheckChanges(record, changes));
+  std::vector<RunDifference> differences = DifferencesOf(was, record);
+  std::erase_if(differences, [&](const RunDifference& d) {
+    return !others_work && std::ranges::find(changes, d.field) != changes.end();
+  });
+  if (differences.empty()) return {};
+  const std::string message = output + ": was begun otherwise: " + InSentences(differences);
+  if (others_work) {
+    return Error{message +
+                 ". Other processes are at work on it; stop them before --change or "
+                 "--force"};
+  }
+  for (const std::string& agreed : changes) differences.push_back({agreed, ""});
+  return Error{message + ". --change " + FieldList(differences) +
+               " goes on with what is now asked for, --force begins anew and replaces the file"};
+}
+
+Status CheckRecord(const std::string& output, bool has_answers, const Json& record,
                    const std::vector<std::string>& changes) {
   FT_RETURN_IF_ERROR(CheckChanges(record, changes));
-  if (IsDevice(output)) return {};  // a device keeps nothing that could be continued
+  if (!has_answers || IsDevice(output)) return {};  // a device keeps nothing to go on with
   const std::string path = RecordPath(output);
-  if (goes_on && FileExists(path)) {
-    FT_RETURN_IF_ERROR(CheckSameAnswers(output, record, changes));
-  } else if (goes_on) {
+  if (!FileExists(path)) {
     std::fprintf(stderr, "%s: has no record (%s), so model and options are not compared\n",
                  output.c_str(), path.c_str());
+    return {};
   }
-  return WriteFileAtomically(path, JsonText(record, 2) + "\n");
+  FT_ASSIGN_OR_RETURN(const Json was, ReadJsonFile(path));
+  if (!was.is_object()) return Error{path + ": is no record of distill; --force begins anew"};
+  return CompareRecords(output, was, record, changes);
+}
+
+Status WriteRecord(const std::string& output, const Json& record) {
+  if (IsDevice(output)) return {};
+  return WriteFileAtomically(RecordPath(output), JsonText(record, 2) + "\n");
 }
 
 }  // namespace foretoken

@@ -66,20 +66,24 @@ Result<bool> Distiller::Answered(Job& job) {
 }
 
 // Starts conversations until the batch is full.
-Status Distiller::Fill(std::span<const TextDocument> documents, size_t& next) {
-  for (; std::ssize(jobs_) < options_.batch && next < documents.size(); ++next) {
-    if (repeats_[next]) {
-      finished_.emplace(next, Transcript());
+Status Distiller::Fill(std::span<const TextDocument> documents, const Next& next) {
+  while (std::ssize(jobs_) < options_.batch && !is_drained_) {
+    FT_ASSIGN_OR_RETURN(const std::optional<size_t> index, next());
+    is_drained_ = !index.has_value();
+    if (is_drained_) break;
+    owed_.push_back(*index);
+    if (repeats_[*index]) {
+      finished_.emplace(*index, Transcript());
       continue;
     }
     SessionOptions session = options_.session;
-    session.sampling.seed = Mix(session.sampling.seed ^ Mix(next));
-    Job job{next, &documents[next], 0, {}, 0, generator_.Start(session)};
+    session.sampling.seed = Mix(session.sampling.seed ^ Mix(*index));
+    Job job{*index, &documents[*index], 0, {}, 0, generator_.Start(session)};
     FT_ASSIGN_OR_RETURN(const bool asked, Ask(job));
     if (asked) {
       jobs_.push_back(std::move(job));
     } else {
-      finished_.emplace(next, Transcript());
+      finished_.emplace(*index, Transcript());
     }
   }
   return {};
@@ -104,19 +108,21 @@ Status Distiller::Advance() {
   return status;
 }
 
-Status Distiller::Run(std::span<const TextDocument> documents, size_t first,
-                      const std::function<bool(size_t, const Transcript&)>& done) {
+Status Distiller::Run(std::span<const TextDocument> documents, const Next& next, const Done& done) {
   repeats_ = FindRepeats(documents);
-  size_t next = first, owed = first;
-  while (owed < documents.size()) {
+  while (true) {
     FT_RETURN_IF_ERROR(Fill(documents, next));
+    if (owed_.empty()) return {};
     const Status status = Advance();
-    while (const auto ready = finished_.extract(owed)) {
-      if (!done(owed++, ready.mapped())) return {};
+    while (!owed_.empty()) {
+      const auto ready = finished_.extract(owed_.front());
+      if (!ready) break;
+      owed_.pop_front();
+      if (!done(ready.key(), ready.mapped())) return {};
     }
     FT_RETURN_IF_ERROR(status);
+    if (owed_.empty()) is_drained_ = false;
   }
-  return {};
 }
 
 }  // namespace foretoken
