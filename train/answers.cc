@@ -93,7 +93,7 @@ std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
 std::string LineOf(const Question& question, const GreedyAnswer& answer, const Tokenizer& tokenizer,
                    LeftOut& left_out) {
   if (answer.end == GreedyAnswer::End::kCut) return "";
-  if (answer.end == GreedyAnswer::End::kLimit && RunsInCircles(answer.tokens)) {
+  if (answer.end == GreedyAnswer::End::kLimit && IsRepetitive(answer.tokens)) {
     ++left_out.circling;
     return "";
   }

@@ -135,12 +135,12 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   if (!args.quiet && left_out > 0) {
     std::fprintf(
         stderr,
-        "%zu %s left out: no question, one asked before, no room for it, or an answer that runs in "
-        "circles\n",
+        "%zu %s left out: no question, one asked before, no room for it, or an answer that repeats "
+        "itself\n",
         left_out, left_out == 1 ? "document was" : "documents were");
   }
   if (!args.quiet && InterruptGuard::Requested()) {
-    std::fputs("stopped; the same command goes on from here\n", stderr);
+    std::fputs("stopped; run the same command again to continue\n", stderr);
   }
   return {};
 }
@@ -149,8 +149,8 @@ Status AnswerAlone(const DistillArgs& args, std::span<const TextDocument> docume
                    const Distilled& written, const Json& record, Distiller& distiller,
                    AppendedFile& output) {
   if (PartFolder::HasRun(args.output)) {
-    return Error{args.output + ": processes with --share have begun it (" + args.output +
-                 ".parts); --share goes on, removing that folder gives up their answers"};
+    return Error{args.output + ": was started with --share, and its answers are in " + args.output +
+                 ".parts; continue with --share, or remove that folder and its answers"};
   }
   FT_RETURN_IF_ERROR(CheckRecord(args.output, written.bytes > 0, record, args.changes));
   FT_RETURN_IF_ERROR(WriteRecord(args.output, record));
@@ -174,7 +174,7 @@ Status AnswerShare(const DistillArgs& args, std::span<const TextDocument> docume
 // Makes the checks that need no model.
 Status CheckSharedOutput(const std::string& output) {
   if (output == "-" || IsDevice(output)) {
-    return Error{output + ": is no file, which --share needs"};
+    return Error{output + ": --share needs a regular file"};
   }
   return CheckWritable(output);
 }
@@ -208,22 +208,21 @@ Status Distill(const DistillArgs& args) {
 
 int Run_distill(int argc, char** argv) {
   CLI::App app{
-      "Answers the questions of conversations (JSONL) anew, as training data for drafts of this "
-      "model.",
+      "Writes the model's own answers to the questions of conversations (JSONL), as training data "
+      "for its drafts.",
       "foretoken distill"};
   app.footer(
-      "Writes a line a conversation, in their order: {\"source\": its number, \"messages\": "
+      "Writes one line for each conversation, in order: {\"source\": its index, \"messages\": "
       "[...]}.\n"
-      "Run again after a stop, the same command goes on after the last whole line. What the "
-      "answers\n"
-      "depend on is kept in OUT.run.json, so that another model, -n or temperature is noticed.\n"
-      "Questions may stand alone: {\"turns\": [...]} as in Spec-Bench, {\"prompt\"}, "
-      "{\"question\"}.\n"
-      "What was asked before, and answers that run in circles, are left out.\n"
-      "Greedy unless --temp says otherwise; sampled answers do not depend on --batch. A drafter\n"
-      "makes it faster and changes nothing. On a GPU, foretoken train answers is for this.\n"
-      "With --share, the same command may run several times at once, also on machines that share\n"
-      "the folder of OUT: each process answers parts of the data, and the last one writes OUT.\n"
+      "After a stop, the same command continues after the last whole line. OUT.run.json records\n"
+      "what the answers depend on, so that a change of model, -n or temperature is noticed.\n"
+      "Questions without answers are read too: {\"turns\": [...]} as in Spec-Bench, "
+      "{\"prompt\"}, {\"question\"}.\n"
+      "Questions that were asked before, and answers that repeat themselves, are left out.\n"
+      "Greedy unless --temp is given; sampled answers do not depend on --batch. A drafter makes it\n"
+      "faster and does not change the answers. On a GPU, use foretoken train answers.\n"
+      "With --share, several processes may run the same command at once, also on machines that\n"
+      "share the folder of OUT: each answers parts of the data, and the last one writes OUT.\n"
       "\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --share\n"
@@ -234,17 +233,17 @@ int Run_distill(int argc, char** argv) {
   app.add_option("--data", args.data, "conversations: files, directories or globs; repeatable")
       ->required()
       ->type_name("FILES");
-  app.add_option("-o,--out", args.output, "the file to write or go on with")
+  app.add_option("-o,--out", args.output, "the file to write or continue")
       ->required()
       ->type_name("FILE");
-  app.add_option("-n,--new-tokens", args.new_tokens, "of an answer, at most (default 512)")
+  app.add_option("-n,--new-tokens", args.new_tokens, "maximum tokens of an answer (default 512)")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("-c,--context", args.context,
                  "longest conversation in tokens (default: the model's, at most 4096)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--batch", args.batch, "conversations at a time (default 8)")
+  app.add_option("--batch", args.batch, "conversations answered at the same time (default 8)")
       ->check(CLI::Range(1, 256));
-  app.add_option("--limit", args.limit, "conversations, at most (default: all)")
+  app.add_option("--limit", args.limit, "maximum number of conversations (default: all)")
       ->check(CLI::Range(1, 1 << 30));
   CLI::Option* share =
       app.add_flag("--share", args.share, "divide the work between all processes with this --out");
@@ -252,9 +251,9 @@ int Run_distill(int argc, char** argv) {
                  "conversations that a process takes at a time (default 64)")
       ->check(CLI::Range(1, 1 << 20))
       ->needs(share);
-  app.add_flag("--force", args.force, "begin anew where the file exists");
+  app.add_flag("--force", args.force, "start over and replace the file");
   app.add_option("--change", args.changes,
-                 "go on although these are not what the file was begun with, as in "
+                 "continue although these fields of OUT.run.json differ, as in "
                  "model,new_tokens")
       ->delimiter(',')
       ->type_name("FIELDS");

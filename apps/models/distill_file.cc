@@ -46,7 +46,7 @@ Result<Distilled> ReadDistilled(const std::string& path, std::span<const TextDoc
   if (!std::filesystem::is_regular_file(path, ignored)) return Distilled();
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
   const std::string_view text = file.text();
-  const Error other{path + ": is no output of distill for these data; --force replaces it"};
+  const Error other{path + ": is not an output of distill for this data; --force replaces it"};
   const size_t end = text.rfind('\n');
   if (end == std::string_view::npos) {  // at most one truncated line
     const std::string_view begin = text.substr(0, kLineBegin.size());

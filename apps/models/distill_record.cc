@@ -112,21 +112,21 @@ Status CompareRecords(const std::string& output, const Json& was, const Json& re
     return !others_work && std::ranges::find(changes, d.field) != changes.end();
   });
   if (differences.empty()) return {};
-  const std::string message = output + ": was begun otherwise: " + InSentences(differences);
+  const std::string message = output + " holds answers that were started differently: " + InSentences(differences);
   if (others_work) {
     return Error{message +
-                 ". Other processes are at work on it; stop them before --change or "
+                 ". Other processes are working on them; stop those before --change or "
                  "--force"};
   }
   for (const std::string& agreed : changes) differences.push_back({agreed, ""});
   return Error{message + ". --change " + FieldList(differences) +
-               " goes on with what is now asked for, --force begins anew and replaces the file"};
+               " continues with the new values; --force starts over and replaces the file"};
 }
 
 Status CheckRecord(const std::string& output, bool has_answers, const Json& record,
                    const std::vector<std::string>& changes) {
   FT_RETURN_IF_ERROR(CheckChanges(record, changes));
-  if (!has_answers || IsDevice(output)) return {};  // a device keeps nothing to go on with
+  if (!has_answers || IsDevice(output)) return {};  // a device keeps nothing to continue
   const std::string path = RecordPath(output);
   if (!FileExists(path)) {
     std::fprintf(stderr, "%s: has no record (%s), so model and options are not compared\n",
@@ -134,7 +134,7 @@ Status CheckRecord(const std::string& output, bool has_answers, const Json& reco
     return {};
   }
   FT_ASSIGN_OR_RETURN(const Json was, ReadJsonFile(path));
-  if (!was.is_object()) return Error{path + ": is no record of distill; --force begins anew"};
+  if (!was.is_object()) return Error{path + ": is not a record of distill; --force starts over"};
   return CompareRecords(output, was, record, changes);
 }
 

@@ -34,9 +34,9 @@ Result<PartPlan> JoinPlan(const ShareOptions& options, std::span<const TextDocum
   FT_ASSIGN_OR_RETURN(const Json was, ParseJson(plan.record, "the record of the parts"));
   FT_RETURN_IF_ERROR(CompareRecords(options.output, was, record, options.changes, others_work));
   if (plan.items != documents.size()) {
-    return Error{options.output + ": was begun with " + std::to_string(plan.items) +
+    return Error{options.output + ": was started with " + std::to_string(plan.items) +
                  " conversations, now there are " + std::to_string(documents.size()) +
-                 "; the parts need the same --data and --limit until they are finished"};
+                 "; keep --data and --limit until all parts are finished"};
   }
   plan.record = JsonText(record);
   return plan;
@@ -47,7 +47,7 @@ Status BeginPart(PartFolder::Part& part, size_t& next, std::span<const TextDocum
   FT_ASSIGN_OR_RETURN(const Distilled written, ReadDistilled(part.path, documents));
   next = std::max(written.next, part.begin);
   if (next > part.end || (written.bytes > 0 && written.next <= part.begin)) {
-    return Error{part.path + ": has answers of another part; remove the file"};
+    return Error{part.path + ": contains answers of another part; remove the file"};
   }
   return part.file.Begin(written.bytes);
 }
@@ -62,7 +62,7 @@ Result<DistillShare> DistillShare::Join(const ShareOptions& options,
     const bool others_work = found == PartFolder::Found::kRunning;
     if (options.force && others_work && !options.quiet) {
       std::fprintf(stderr,
-                   "%s: other processes are at work on it, so --force begins nothing anew\n",
+                   "%s: other processes are working on it, so --force has no effect\n",
                    options.output.c_str());
     }
     return JoinPlan(options, documents, record, plan, others_work);
@@ -138,7 +138,7 @@ Status DistillShare::Leave() {
   } else {
     const size_t left = folder_.parts() - folder_.finished_parts();
     std::fprintf(stderr,
-                 "%s: other processes still answer %zu of %zu parts; the last one writes it\n",
+                 "%s: other processes are still answering %zu of %zu parts; the last one writes it\n",
                  output.c_str(), left, folder_.parts());
   }
   return {};

@@ -20,8 +20,8 @@ namespace foretoken {
 struct ShareOptions {
   std::string output;
   size_t part_size = 64;             // conversations of a part, for the process that begins
-  std::vector<std::string> changes;  // as for BeginRecord
-  bool force = false;                // begin anew, unless other processes are at work
+  std::vector<std::string> changes;  // as for CheckRecord
+  bool force = false;                // start over, unless other processes are working on it
   bool quiet = false;
 };
 

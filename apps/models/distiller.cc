@@ -58,7 +58,7 @@ Result<bool> Distiller::Answered(Job& job) {
   for (const Token token : job.session->written()) text += decoder.Push(token);
   job.transcript.push_back({"assistant", text + decoder.Flush()});
   if (job.session->finish != Finish::kStop) {
-    if (RunsInCircles(job.session->written())) job.transcript.resize(job.answered);
+    if (IsRepetitive(job.session->written())) job.transcript.resize(job.answered);
     return false;
   }
   job.answered = job.transcript.size();

@@ -53,14 +53,14 @@ bool PartFolder::HasRun(const std::string& output) {
   return FileExists(PartFolderOf(output) + "/" + kPartState);
 }
 
-Result<PartFolder> PartFolder::Join(const std::string& output, bool anew, const Prepare& prepare) {
+Result<PartFolder> PartFolder::Join(const std::string& output, bool restart, const Prepare& prepare) {
   PartFolder run(output);
   FT_ASSIGN_OR_RETURN(const FolderLock::Held held, run.EnterFirst());
   FT_ASSIGN_OR_RETURN(const bool begun, run.ReadState());
   Found found = Found::kNothing;
   if (begun) {
     FT_ASSIGN_OR_RETURN(const bool worked_on, run.IsWorkedOn());
-    if (worked_on || !anew) found = worked_on ? Found::kRunning : Found::kStopped;
+    if (worked_on || !restart) found = worked_on ? Found::kRunning : Found::kStopped;
   }
   Status status = run.OpenOutput();
   if (status.ok()) {
@@ -101,7 +101,7 @@ Result<bool> PartFolder::ReadState() {
   if (!FileExists(path)) return false;
   FT_ASSIGN_OR_RETURN(const Json state, ReadJsonFile(path, FileUse::kOwnState));
   const Error damaged{path + ": is not the state of a shared run; remove " + folder_ +
-                      " to begin anew"};
+                      " to start over"};
   PartPlan plan;
   const auto record = state.find("record");
   if (record == state.end() || !record->is_string()) return damaged;

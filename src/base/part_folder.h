@@ -52,11 +52,11 @@ class PartFolder {
   // record, or an error.
   using Prepare = std::function<Result<PartPlan>(Found found, const PartPlan& plan)>;
 
-  // Joins the run that writes `output`, and claims a part, as Claim does. `anew`: discards what the
+  // Joins the run that writes `output`, and claims a part, as Claim does. `restart`: discards what the
   // folder has, unless other processes work on it. While `prepare` runs, no other process joins,
   // claims or finishes. Errors: that of `prepare`; the output cannot be written or another process
   // writes to it; the file system has no locks; the folder has another program's state.
-  static Result<PartFolder> Join(const std::string& output, bool anew, const Prepare& prepare);
+  static Result<PartFolder> Join(const std::string& output, bool restart, const Prepare& prepare);
 
   // Whether a run that writes `output` has been begun and its output not been written.
   static bool HasRun(const std::string& output);
@@ -71,7 +71,7 @@ class PartFolder {
   enum class Outcome : uint8_t {
     kWritten,      // this process has written the output and removed the folder
     kOthersWork,   // parts are unfinished
-    kOthersWrote,  // another process has written the output, or begun anew
+    kOthersWrote,  // another process has written the output, or started over
   };
   struct Writing {
     // Says what is wrong with the results `text` of a part, if anything.

@@ -49,8 +49,8 @@ class PartFolderTest : public ::testing::Test {
   ~PartFolderTest() override { fs::remove_all(folder_); }
 
   // Joins, and notes what was found.
-  PartFolder Join(bool anew = false) {
-    auto run = PartFolder::Join(output_, anew, [this](Found found, const PartPlan& plan) {
+  PartFolder Join(bool restart = false) {
+    auto run = PartFolder::Join(output_, restart, [this](Found found, const PartPlan& plan) {
       found_ = found;
       return PlanOf(found, plan);
     });
@@ -58,7 +58,7 @@ class PartFolderTest : public ::testing::Test {
     return *std::move(run);
   }
   std::string JoinError() const {
-    const auto run = PartFolder::Join(output_, /*anew=*/false, PlanOf);
+    const auto run = PartFolder::Join(output_, /*restart=*/false, PlanOf);
     return run.ok() ? "nothing" : run.error().message;
   }
   // Claims and finishes parts until none is free. Returns their numbers.
@@ -119,7 +119,7 @@ struct Worker {
   std::unique_ptr<PartFolder::Part> part;
 };
 Worker WorkOnFirstPart(const std::string& output) {
-  PartFolder run = *PartFolder::Join(output, /*anew=*/false, PlanOf);
+  PartFolder run = *PartFolder::Join(output, /*restart=*/false, PlanOf);
   auto part = *run.Claim();
   if (!part->file.Begin(0).ok() || !part->file.Append("0\n").ok()) _exit(1);
   return {std::move(run), std::move(part)};
@@ -171,20 +171,20 @@ TEST_F(PartFolderTest, APartIsWorkedOnByOneProcessAndTakenOverWhenThatIsKilled) 
   EXPECT_EQ(Text(), "0\n1\n2\n3\n4\n5\n6\n");
 }
 
-TEST_F(PartFolderTest, ARunBeginsAnewUnlessOthersWorkOnIt) {
+TEST_F(PartFolderTest, ARunStartsOverUnlessOthersWorkOnIt) {
   {
     const OtherProcess other([this] { return WorkOnFirstPart(output_); });
-    const PartFolder run = Join(/*anew=*/true);
+    const PartFolder run = Join(/*restart=*/true);
     EXPECT_EQ(found_, Found::kRunning);
   }
-  PartFolder run = Join(/*anew=*/true);
+  PartFolder run = Join(/*restart=*/true);
   EXPECT_EQ(found_, Found::kNothing);
   EXPECT_EQ(TextOf(**run.Claim()), "");
 }
 
 TEST_F(PartFolderTest, LinesOfAnEarlierOutputStay) {
   Make(output_, "0\n1\nhal");
-  auto run = PartFolder::Join(output_, /*anew=*/false, [](Found, const PartPlan&) {
+  auto run = PartFolder::Join(output_, /*restart=*/false, [](Found, const PartPlan&) {
     return PartPlan{.items = kItems, .first = 2, .kept_bytes = 4, .part_size = 3};
   });
   ASSERT_TRUE(run.ok());
@@ -231,7 +231,7 @@ TEST_F(PartFolderTest, RemovingTheFolderOfAProcessAtWorkIsAnError) {
 }
 
 TEST_F(PartFolderTest, ARefusedRunLeavesNothing) {
-  const auto refused = PartFolder::Join(output_, /*anew=*/false, [](Found, const PartPlan&) {
+  const auto refused = PartFolder::Join(output_, /*restart=*/false, [](Found, const PartPlan&) {
     return Result<PartPlan>(Error{"refused"});
   });
   EXPECT_EQ(refused.error().message, "refused");

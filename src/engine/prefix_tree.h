@@ -2,7 +2,6 @@
 // with a given text.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,9 +11,6 @@
 #include "base/types.h"
 
 namespace foretoken {
-
-// The number of tokens with which both `a` and `b` begin.
-size_t CommonTokens(std::span<const Token> a, std::span<const Token> b);
 
 class PrefixTree {
  public:

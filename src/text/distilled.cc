@@ -26,7 +26,7 @@ uint64_t HashOfAsked(std::span<const DocumentTurn> turns) {
   return hash;
 }
 
-bool RunsInCircles(std::span<const Token> text) {
+bool IsRepetitive(std::span<const Token> text) {
   constexpr size_t kLongestPeriod = 64, kRepetitions = 4, kFewest = 32;
   for (size_t period = 1; period <= kLongestPeriod; ++period) {
     const size_t circling = std::max(kFewest, kRepetitions * period);

@@ -22,6 +22,6 @@ uint64_t HashOfAsked(std::span<const DocumentTurn> turns);
 
 // Whether the text ends in at least four repetitions of a sequence of up to 64 tokens, at least 32
 // tokens in total.
-bool RunsInCircles(std::span<const Token> text);
+bool IsRepetitive(std::span<const Token> text);
 
 }  // namespace foretoken

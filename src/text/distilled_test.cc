@@ -28,13 +28,13 @@ TEST(DistilledTest, AnswersDoNotChangeTheHash) {
 TEST(DistilledTest, RepetitionsAtTheEndRunInCircles) {
   std::vector<Token> text;
   for (Token i = 0; i < 100; ++i) text.push_back(i);
-  EXPECT_FALSE(RunsInCircles(text));
+  EXPECT_FALSE(IsRepetitive(text));
   for (int i = 0; i < 33; ++i) text.push_back(i % 3);
-  EXPECT_TRUE(RunsInCircles(text));
+  EXPECT_TRUE(IsRepetitive(text));
   text.push_back(7);
-  EXPECT_FALSE(RunsInCircles(text));
-  EXPECT_FALSE(RunsInCircles(std::vector<Token>(31, 5)));
-  EXPECT_TRUE(RunsInCircles(std::vector<Token>(32, 5)));
+  EXPECT_FALSE(IsRepetitive(text));
+  EXPECT_FALSE(IsRepetitive(std::vector<Token>(31, 5)));
+  EXPECT_TRUE(IsRepetitive(std::vector<Token>(32, 5)));
 }
 
 }  // namespace

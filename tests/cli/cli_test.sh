@@ -326,10 +326,10 @@ cmp -s "$dir/one.jsonl" "$dir/three.jsonl" || fail "distill: the batch changes t
 [ "$(wc -l <"$dir/one.jsonl")" -eq 5 ] || fail "distill: not 5 lines"
 head -n 2 "$dir/one.jsonl" >"$dir/part.jsonl"
 printf '{"source": 2, "mess' >>"$dir/part.jsonl"
-expect_status 0 "distill goes on" distill --out "$dir/part.jsonl"
+expect_status 0 "distill continues" distill --out "$dir/part.jsonl"
 cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a resumed run differs"
 expect_status 0 "distill is done" distill --out "$dir/part.jsonl"
-cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a finished run goes on"
+cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: a finished run is continued"
 printf '{"sou' >"$dir/part.jsonl"
 expect_status 0 "distill after half a line" distill --out "$dir/part.jsonl"
 cmp -s "$dir/one.jsonl" "$dir/part.jsonl" || fail "distill: half a line counts"
@@ -340,16 +340,16 @@ expect_status 0 "distill of questions alone" "$bin" distill -m "$model" -t 1 --d
 expect_text "^1 document was left out: .* asked before" err "distill leaves out what was asked before"
 [ "$(wc -l <"$dir/alone.jsonl")" -eq 2 ] || fail "distill of questions alone: not 2 lines"
 [ "$(head -n 1 "$dir/alone.jsonl" | grep -o '"assistant"' | wc -l)" -eq 2 ] || fail "distill: not both turns are answered"
-expect_status 0 "distill of an answer in circles" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 40 \
-  --logit-bias 97:100 --out "$dir/circles.jsonl" --force
-expect_text "3 documents were left out: .* runs in circles" err "distill leaves out answers in circles"
+expect_status 0 "distill of an answer that repeats itself" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 40 \
+  --logit-bias 97:100 --out "$dir/repeated.jsonl" --force
+expect_text "3 documents were left out: .* repeats itself" err "distill leaves out answers that repeat themselves"
 expect_status 0 "distill, turn by turn" distill --out "$dir/short.jsonl" --logit-bias 256:100 --force
 [ "$(grep -c '"content":""},{"role":"user","content":"and"},{"role":"assistant","content":""}' \
   "$dir/short.jsonl")" -eq 5 ] || fail "distill: not every question is answered"
 for other in corpus.txt corpus.jsonl; do
   cp "$dir/$other" "$dir/kept"
   expect_status 1 "distill over $other" distill --out "$dir/$other"
-  expect_text "no output of distill" err "distill over $other"
+  expect_text "not an output of distill" err "distill over $other"
   cmp -s "$dir/$other" "$dir/kept" || fail "distill: $other was changed"
 done
 # A record of what the answers depend on is kept beside them.
@@ -360,12 +360,12 @@ begin_answers() {
 }
 begin_answers
 expect_status 1 "distill, longer answers" distill_up_to 7 --out "$dir/begun.jsonl"
-expect_text "begun.jsonl: was begun otherwise: new_tokens was 6, now 7. --change new_tokens goes on" err \
+expect_text "begun.jsonl holds answers that were started differently: new_tokens was 6, now 7. --change new_tokens continues" err \
   "distill, longer answers"
 expect_status 1 "distill, other sampling" distill --out "$dir/begun.jsonl" --top-k 4
 expect_text "top_k was 0, now 4" err "distill, other sampling"
 expect_status 1 "distill, other changes" distill_up_to 7 --out "$dir/begun.jsonl" --change temp
-expect_text "change new_tokens,temp goes on" err "distill, other changes"
+expect_text "change new_tokens,temp continues" err "distill, other changes"
 expect_status 1 "distill, no such change" distill --out "$dir/begun.jsonl" --change lr
 expect_text "change is 'lr', expected some of model, data" err "distill, no such change"
 python3 -c "import sys
@@ -381,16 +381,16 @@ expect_status 1 "distill of a changed question" distill --out "$dir/begun.jsonl"
 expect_text "asked.jsonl has another content" err "distill of a changed question"
 cp "$dir/asked.kept" "$dir/asked.jsonl"
 cmp -s "$dir/begun.jsonl" "$dir/kept" || fail "distill: a refused run changed the answers"
-expect_status 0 "distill goes on otherwise" distill_up_to 7 --out "$dir/begun.jsonl" --change new_tokens
+expect_status 0 "distill continues with other values" distill_up_to 7 --out "$dir/begun.jsonl" --change new_tokens
 [ "$(wc -l <"$dir/begun.jsonl")" -eq 5 ] || fail "distill --change: not 5 lines"
 { head -n 1 "$dir/one.jsonl"; echo 'garbage {'; tail -n 4 "$dir/one.jsonl"; } >"$dir/garbage.jsonl"
 cp "$dir/garbage.jsonl" "$dir/kept"
 expect_status 1 "distill over a damaged line" distill --out "$dir/garbage.jsonl"
-expect_text "no output of distill .*garbage.jsonl:2: not valid JSON" err "distill over a damaged line"
+expect_text "not an output of distill .*garbage.jsonl:2: not valid JSON" err "distill over a damaged line"
 cmp -s "$dir/garbage.jsonl" "$dir/kept" || fail "distill: a damaged file was changed"
 printf '{"messages": [{"role": "user", "content": "other"}]}\n' >"$dir/asked.jsonl"
 expect_status 1 "distill of other data" distill --out "$dir/one.jsonl"
-expect_status 0 "distill anew" distill --out "$dir/one.jsonl" --force
+expect_status 0 "distill starts over" distill --out "$dir/one.jsonl" --force
 [ "$(wc -l <"$dir/one.jsonl")" -eq 1 ] || fail "distill --force: not 1 line"
 expect_status 2 "distill with no batch" distill --out "$dir/x" --batch 0
 expect_status 0 "statistics on standard output" generate -p "hello" -n 8 --stats - -q
