@@ -1,4 +1,7 @@
 // foretoken: one binary, one subcommand per job.
+#include <poll.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -81,6 +84,12 @@ void ReportNoMemory() {
   std::_Exit(kExitFailed);
 }
 
+// Whether standard output is a pipe whose reader has closed it, as `head` does.
+bool IsOutputAbandoned() {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
+}
+
 int Main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe becomes an ordinary write error
   ExplainBusErrors();
@@ -88,6 +97,8 @@ int Main(int argc, char** argv) {
   const int status = RunCommand(argc, argv);
   const Status written = FlushStandardOutput();
   if (written.ok() || status != kExitDone) return status;
+  // The reader has what it wanted: no message, and the status that SIGPIPE would have caused.
+  if (IsOutputAbandoned()) return 128 + SIGPIPE;
   std::fprintf(stderr, "foretoken: %s\n", written.error().message.c_str());
   return kExitFailed;
 }

@@ -72,6 +72,12 @@ for shell in bash zsh fish; do
     "$shell" -n "$dir/completion.$shell" 2>"$dir/err" || fail "$shell -n: $(cat "$dir/err")"
   fi
 done
+python3 -c 'import os, subprocess, sys
+reader, writer = os.pipe()
+os.close(reader)
+sys.exit(subprocess.run([sys.argv[1], "completion", "bash"], stdout=writer).returncode)' "$bin" 2>"$dir/err"
+[ $? -eq 141 ] || fail "completion without a reader: another status"
+[ -s "$dir/err" ] && fail "completion without a reader: $(cat "$dir/err")"
 expect_status 2 "completion of no shell" "$bin" completion csh
 expect_status 2 "completion without a shell" "$bin" completion
 
