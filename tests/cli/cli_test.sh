@@ -68,6 +68,10 @@ for answered in "-hf a/b:downloads nothing" "-cnv:use 'foretoken chat' for a con
   expect_status 2 "generate ${answered%%:*}" generate -p a ${answered%%:*}
   expect_text "${answered#*:}" err "generate ${answered%%:*}"
 done
+expect_status 2 "serve --spec-type" "$bin" serve -m "$dir/none.gguf" --spec-type draft
+expect_text "--drafter chooses how drafts are made" err "serve --spec-type"
+expect_status 1 "serve with options of llama-server" "$bin" serve -m "$dir/none.gguf" -v --no-webui -to 600 --reasoning-format auto
+[ "$(grep -c "does nothing" "$dir/err")" = 4 ] || fail "options of llama-server: notes: $(cat "$dir/err")"
 expect_status 2 "chat -p" "$bin" chat -m "$model" -p hello
 expect_text "foretoken generate --chat -p TEXT" err "chat -p"
 expect_status 2 "distill -b" "$bin" distill -m "$model" --data "$dir/none.jsonl" --out "$dir/none.out" -b 8
