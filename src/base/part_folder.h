@@ -52,10 +52,10 @@ class PartFolder {
   // record, or an error.
   using Prepare = std::function<Result<PartPlan>(Found found, const PartPlan& plan)>;
 
-  // Joins the run that writes `output`, and claims a part, as Claim does. `restart`: discards what the
-  // folder has, unless other processes work on it. While `prepare` runs, no other process joins,
-  // claims or finishes. Errors: that of `prepare`; the output cannot be written or another process
-  // writes to it; the file system has no locks; the folder has another program's state.
+  // Joins the run that writes `output`, and claims a part, as Claim does. `restart`: discards what
+  // the folder has, unless other processes work on it. While `prepare` runs, no other process
+  // joins, claims or finishes. Errors: that of `prepare`; the output cannot be written or another
+  // process writes to it; the file system has no locks; the folder has another program's state.
   static Result<PartFolder> Join(const std::string& output, bool restart, const Prepare& prepare);
 
   // Whether a run that writes `output` has been begun and its output not been written.

@@ -183,5 +183,24 @@ for kind in pointer page; do
   rm "$dir/model.gguf" "$dir/medusa_lm_head.pt"
 done
 
+# Figures of a bench command become rows of a CSV file.
+record() {
+  "$(dirname "$0")/../../bench/record_figures.py" --csv "$dir/figures.csv" --machine "this one" --label type=F32 -- \
+    "$bin" bench decode -m "$model" --repeats 1 "$@"
+}
+expect_status 0 "figures into a new file" record --rows 1,2
+rows=$(wc -l <"$dir/figures.csv")
+expect_text '^this one,20..-..-..,.*,"foretoken bench decode -m tiny.gguf --repeats 1 --rows 1,2",pass; type=F32; rows=2; context=0,[0-9.]*,ms$' \
+  figures.csv "the time of a pass"
+expect_text ',autoregressive; type=F32,[0-9.]*,tokens/s$' figures.csv "the speed of decoding"
+expect_status 0 "figures into a file with figures" record --rows 1,2
+[ "$(wc -l <"$dir/figures.csv")" -eq $((2 * rows - 1)) ] || fail "figures: $rows lines, then $(wc -l <"$dir/figures.csv")"
+cp "$dir/figures.csv" "$dir/kept"
+expect_status 1 "figures of a command that fails" record --rows 0
+cmp -s "$dir/figures.csv" "$dir/kept" || fail "a command that fails leaves figures"
+echo "a,b" >"$dir/figures.csv"
+expect_status 1 "figures into another table" record
+expect_text "figures.csv: has other columns than machine,date" err "figures into another table"
+
 [ "$failures" -eq 0 ] && echo "all passed"
 exit "$failures"
