@@ -112,7 +112,8 @@ Status CompareRecords(const std::string& output, const Json& was, const Json& re
     return !others_work && std::ranges::find(changes, d.field) != changes.end();
   });
   if (differences.empty()) return {};
-  const std::string message = output + " holds answers that were started differently: " + InSentences(differences);
+  const std::string message =
+      output + " holds answers that were started differently: " + InSentences(differences);
   if (others_work) {
     return Error{message +
                  ". Other processes are working on them; stop those before --change or "

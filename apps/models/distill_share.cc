@@ -61,8 +61,7 @@ Result<DistillShare> DistillShare::Join(const ShareOptions& options,
     if (found == PartFolder::Found::kNothing) return NewPlan(options, documents, record);
     const bool others_work = found == PartFolder::Found::kRunning;
     if (options.force && others_work && !options.quiet) {
-      std::fprintf(stderr,
-                   "%s: other processes are working on it, so --force has no effect\n",
+      std::fprintf(stderr, "%s: other processes are working on it, so --force has no effect\n",
                    options.output.c_str());
     }
     return JoinPlan(options, documents, record, plan, others_work);
@@ -137,9 +136,10 @@ Status DistillShare::Leave() {
     std::fprintf(stderr, "%s: another process has finished the last part\n", output.c_str());
   } else {
     const size_t left = folder_.parts() - folder_.finished_parts();
-    std::fprintf(stderr,
-                 "%s: other processes are still answering %zu of %zu parts; the last one writes it\n",
-                 output.c_str(), left, folder_.parts());
+    std::fprintf(
+        stderr,
+        "%s: other processes are still answering %zu of %zu parts; the last one writes it\n",
+        output.c_str(), left, folder_.parts());
   }
   return {};
 }

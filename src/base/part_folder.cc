@@ -53,7 +53,8 @@ bool PartFolder::HasRun(const std::string& output) {
   return FileExists(PartFolderOf(output) + "/" + kPartState);
 }
 
-Result<PartFolder> PartFolder::Join(const std::string& output, bool restart, const Prepare& prepare) {
+Result<PartFolder> PartFolder::Join(const std::string& output, bool restart,
+                                    const Prepare& prepare) {
   PartFolder run(output);
   FT_ASSIGN_OR_RETURN(const FolderLock::Held held, run.EnterFirst());
   FT_ASSIGN_OR_RETURN(const bool begun, run.ReadState());
