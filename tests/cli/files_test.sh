@@ -189,12 +189,14 @@ record() {
     "$bin" bench decode -m "$model" --repeats 1 "$@"
 }
 expect_status 0 "figures into a new file" record --rows 1,2
-rows=$(wc -l <"$dir/figures.csv")
+cp "$dir/figures.csv" "$dir/kept"
 expect_text '^this one,20..-..-..,.*,"foretoken bench decode -m tiny.gguf --repeats 1 --rows 1,2",pass; type=F32; rows=2; context=0,[0-9.]*,ms$' \
   figures.csv "the time of a pass"
 expect_text ',autoregressive; type=F32,[0-9.]*,tokens/s$' figures.csv "the speed of decoding"
 expect_status 0 "figures into a file with figures" record --rows 1,2
-[ "$(wc -l <"$dir/figures.csv")" -eq $((2 * rows - 1)) ] || fail "figures: $rows lines, then $(wc -l <"$dir/figures.csv")"
+head -c "$(wc -c <"$dir/kept")" "$dir/figures.csv" | cmp -s - "$dir/kept" || fail "earlier figures are changed"
+[ "$(grep -c '^machine,' "$dir/figures.csv")" -eq 1 ] || fail "figures: more than one line of names"
+[ "$(grep -c 'rows=2; context=0,' "$dir/figures.csv")" -eq 2 ] || fail "figures of two runs: not two times of a pass"
 cp "$dir/figures.csv" "$dir/kept"
 expect_status 1 "figures of a command that fails" record --rows 0
 cmp -s "$dir/figures.csv" "$dir/kept" || fail "a command that fails leaves figures"
