@@ -6,12 +6,12 @@ docs/images/cost_curve.svg (why a candidate tree stops growing). Needs nothing b
 
 usage: tools/draw_performance.py [ROOT]
 """
+import argparse
 import csv
 import html
 import math
 import pathlib
 import re
-import sys
 
 # Class names of the series in order, with colours that keep their contrast on a light and on a dark background.
 SERIES = (("s1", "#0969da", "#58a6ff"), ("s2", "#bc4c00", "#f0883e"), ("s3", "#1a7f37", "#3fb950"),
@@ -222,7 +222,10 @@ def draw_cost_curve(data, images):
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the folder that has docs/performance (default: this repository)")
+    root = parser.parse_args().root
     data, images = root / "docs/performance/data", root / "docs/images"
     draw_all_costs(data, images)
     draw_cost_curve(data, images)
