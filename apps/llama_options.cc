@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/input_file.h"
+
 namespace foretoken {
 namespace {
 
@@ -175,6 +177,12 @@ Error AnswerTo(const std::string& name, const std::string& text) {
   return Error{name + ": " + text};
 }
 
+// Whether the option is llama.cpp's --draft N, a number of tokens. Our --draft is a file.
+bool IsDraftLength(const std::string& name, const std::string& value) {
+  if (name != "--draft" || value.empty()) return false;
+  return value.find_first_not_of("0123456789") == std::string::npos && !FileExists(value);
+}
+
 size_t OwnValues(const CLI::Option& option) {
   return static_cast<size_t>(std::min(option.get_type_size_min(), option.get_items_expected_min()));
 }
@@ -197,6 +205,10 @@ Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
     const size_t rest = i + 1;
     const bool is_option = name.size() > 1 && name[0] == '-';
     const CLI::Option* own = is_option ? app.get_option_no_throw(name) : nullptr;
+    const std::string next = rest < arguments.size() ? arguments[rest] : "";
+    if (IsDraftLength(name, equals == std::string::npos ? next : typed.substr(equals + 1))) {
+      return AnswerTo(name, "expected a file; --draft-max limits the number of drafted tokens");
+    }
     const LlamaOption* other = own == nullptr ? FindLlamaOption(name, command) : nullptr;
     if (other == nullptr) {
       const size_t count =

@@ -100,8 +100,8 @@ void AddModelArgs(CLI::App& app, ModelArgs* model) {
       ->type_name("MODEL")
       ->group(kModelGroup);
   app.add_option("-t,--threads", model->threads,
-                 "threads (default: one for each core that the process may use)")
-      ->check(CLI::Range(1, 1024).description(""))
+                 "threads (default, also 0 and -1: one for each core that the process may use)")
+      ->check(CLI::Range(-1, 1024).description(""))
       ->type_name("T")
       ->group(kModelGroup);
   AddIsaArg(app, &model->backend);

@@ -104,6 +104,9 @@ void Declare(CLI::App& app, GenerateArgs* g) {
 Result<std::string> ReadPrompt(const GenerateArgs& g) {
   if (g.prompt_given) return g.prompt;
   const std::string source = g.file.empty() ? "-" : g.file;
+  if (source == "-" && isatty(STDIN_FILENO) != 0) {
+    std::fputs("foretoken: type the prompt and end it with Ctrl-D; -p gives it at once\n", stderr);
+  }
   FT_ASSIGN_OR_RETURN(std::string text, ReadText(source));
   if (text.empty()) return Error{(source == "-" ? "standard input" : source) + ": holds no prompt"};
   return text;

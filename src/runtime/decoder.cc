@@ -1,7 +1,9 @@
 #include "runtime/decoder.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
+#include <string_view>
 
 #include "base/json.h"
 #include "base/legible.h"
@@ -9,8 +11,16 @@
 namespace foretoken {
 namespace {
 
-// Parses an option's value as JSON if it is JSON ("70", "[[1,2]]"), else as text.
-Json ValueOf(const std::string& text) {
+// Whether the option KEY or DRAFTER.KEY is the file that a drafter needs.
+bool NamesFile(const std::string& key) {
+  const std::string_view last = std::string_view(key).substr(key.rfind('.') + 1);
+  return std::ranges::any_of(AllDrafters(), [&](const DrafterEntry& e) { return e.needs == last; });
+}
+
+// Parses an option's value as JSON if it is JSON ("70", "[[1,2]]"), else as text. The name of a
+// file is text, even if it is 70.
+Json ValueOf(const std::string& key, const std::string& text) {
+  if (NamesFile(key)) return text;
   Result<Json> parsed = ParseJson(text, "option");
   return parsed.ok() ? *std::move(parsed) : Json(text);
 }
@@ -28,7 +38,7 @@ void AddOption(const std::string& key, Json value, Json& options) {
 
 Json ObjectOf(const NamedValues& values) {
   Json object = Json::object();
-  for (const auto& [key, value] : values) AddOption(key, ValueOf(value), object);
+  for (const auto& [key, value] : values) AddOption(key, ValueOf(key, value), object);
   return object;
 }
 

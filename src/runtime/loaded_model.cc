@@ -1,5 +1,6 @@
 #include "runtime/loaded_model.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "backend/backend.h"
@@ -10,7 +11,8 @@ Result<LoadedModel> Load(const ModelArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   LoadedModel loaded;
   FT_ASSIGN_OR_RETURN(loaded.file, ModelFile::Open(args.path));
-  FT_ASSIGN_OR_RETURN(loaded.backend, NewBackend(args.backend, {.threads = args.threads}));
+  const int threads = std::max(args.threads, 0);
+  FT_ASSIGN_OR_RETURN(loaded.backend, NewBackend(args.backend, {.threads = threads}));
   FT_ASSIGN_OR_RETURN(loaded.tokenizer, TokenizerOf(*loaded.file));
   FT_ASSIGN_OR_RETURN(loaded.model, LoadModel(*loaded.file, *loaded.backend));
   loaded.costs = std::make_unique<CostStore>(*loaded.model);

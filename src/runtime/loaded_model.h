@@ -13,7 +13,7 @@ namespace foretoken {
 
 struct ModelArgs {
   std::string path;
-  int threads = 0;              // 0: one for each core available to the process
+  int threads = 0;              // 0 or less: one for each core available to the process
   std::string backend = "cpu";  // a name for NewBackend
 };
 

@@ -68,6 +68,13 @@ for answered in "-hf a/b:downloads nothing" "-cnv:use 'foretoken chat' for a con
   expect_status 2 "generate ${answered%%:*}" generate -p a ${answered%%:*}
   expect_text "${answered#*:}" err "generate ${answered%%:*}"
 done
+expect_status 2 "llama.cpp's --draft" generate -p a --draft 5
+expect_text "^foretoken: --draft: expected a file; --draft-max limits" err "llama.cpp's --draft"
+expect_status 1 "a draft whose name is a number" generate -p a --draft-opt draft=5
+expect_text "^foretoken: 5: cannot open" err "a draft whose name is a number"
+expect_status 0 "llama.cpp's -t" "$bin" generate -m "$model" --ignore-eos -p "hello" -n 12 --temp 0.9 --seed 3 --top-k 40 \
+  --logit-bias 104:2 -q -t -1
+cmp -s "$dir/out" "$dir/ours" || fail "-t -1 writes another text"
 expect_status 2 "serve --spec-type" "$bin" serve -m "$dir/none.gguf" --spec-type draft
 expect_text "--drafter chooses how drafts are made" err "serve --spec-type"
 expect_status 1 "serve with options of llama-server" "$bin" serve -m "$dir/none.gguf" -v --no-webui -to 600 --reasoning-format auto
