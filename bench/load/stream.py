@@ -168,10 +168,7 @@ class Client:
         data = request_bytes(self.host, self.port, body, self.key)
         answer.sent = time.monotonic()
         try:
-            if self.connection is None or self.connection.transport.is_closing():
-                _, self.connection = await asyncio.get_running_loop().create_connection(
-                    Connection, self.host, self.port)
-            status, parts = await self.connection.ask(data)
+            status, parts = await self.exchange(data)
             read_answer(answer, status, parts)
             if self.connection.closes:
                 self.close()
@@ -181,6 +178,23 @@ class Client:
         if answer.error and not answer.last:
             answer.first = answer.last = time.monotonic()
         return answer
+
+    async def exchange(self, data):
+        """Sends a request, once more on a new connection if the server has closed the kept one without an answer,
+        which HTTP allows."""
+        is_kept = self.connection is not None and not self.connection.transport.is_closing()
+        if not is_kept:
+            await self.connect()
+        try:
+            return await self.connection.ask(data)
+        except ConnectionError:
+            if not is_kept or self.connection.status != 0:
+                raise
+        await self.connect()
+        return await self.connection.ask(data)
+
+    async def connect(self):
+        _, self.connection = await asyncio.get_running_loop().create_connection(Connection, self.host, self.port)
 
     def close(self):
         if self.connection is not None and self.connection.transport is not None:
