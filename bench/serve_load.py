@@ -214,6 +214,8 @@ def parse_arguments():
     parser.add_argument("--cache", action="store_true", help="let prompts that came before be found in the cache")
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--page", metavar="FILE", help="write the results as a page")
+    parser.add_argument("--note", metavar="TEXT", help="for the page, such as the version and options of a peer; with --from, "
+                        "of the first file")
     parser.add_argument("--from", dest="kept", action="append", metavar="FILE",
                         help="make the page of what --json kept; repeatable")
     args = parser.parse_args()
@@ -237,8 +239,10 @@ def main():
         found = [json.loads(pathlib.Path(path).read_text(encoding="utf-8")) for path in args.kept]
     else:
         found = [{**page.circumstances(sys.argv), **run(args)}]
-        if args.json:
-            pathlib.Path(args.json).write_text(json.dumps(found[0], indent=1), encoding="utf-8")
+    if args.note:
+        found[0]["note"] = args.note
+    if args.json and not args.kept:
+        pathlib.Path(args.json).write_text(json.dumps(found[0], indent=1), encoding="utf-8")
     if args.page:
         pathlib.Path(args.page).write_text(page.write(found), encoding="utf-8")
     faults = sum(one["faults"] for kept in found for one in kept["runs"])

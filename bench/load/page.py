@@ -80,6 +80,7 @@ def write(found):
         parts += [
             f"\n{kept['machine']}, {kept['date']}, commit {kept['commit']}; {kept['requests']} distinct requests of "
             f"{kept['data']}, greedy and seeded; prompts {cached}.\n", f"    {kept['command']}\n",
+            *([kept["note"] + "\n"] if kept.get("note") else []),
             table(kept["runs"]),
             "Memory of the server after the first third of the time, and the CPU use of both processes on this machine's "
             f"{os.cpu_count()} cores:\n",
