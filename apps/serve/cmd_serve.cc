@@ -28,13 +28,19 @@ namespace {
 constexpr double kSendSeconds = 5;
 
 std::new_handler previous_new_handler = nullptr;
-MemoryReserve* reserve = nullptr;  // is never destroyed
+// Both are never destroyed.
+MemoryReserve* engine_reserve = nullptr;
+MemoryReserve* request_reserve = nullptr;
 
-// A request that finds no memory fails alone, if its thread is the server's. The engine's threads
-// have a pass to end for all that run.
+// Threads that find no memory continue with that of a reserve: the engine's have a pass to end for
+// all that run, and those of requests may be in a destructor of nlohmann::json, which allocates. A
+// request that finds the reserve empty fails alone.
 void RefuseMemory() {
-  if (HttpServer::OwnsThread()) throw std::bad_alloc();
-  if (reserve->Release()) return;
+  if (HttpServer::OwnsThread()) {
+    if (request_reserve->Release()) return;
+    throw std::bad_alloc();
+  }
+  if (engine_reserve->Release()) return;
   if (previous_new_handler == nullptr) throw std::bad_alloc();
   previous_new_handler();
 }
@@ -51,6 +57,16 @@ void KeepMemoryFlat() {
 
 HttpReply StillLoading() {
   return openai::ErrorReply(openai::UnavailableError("The model is still loading."));
+}
+
+// Refuses a request where the memory of the reserve is needed for those that have begun.
+HttpReply HandleIfMemory(openai::Service& service, const HttpRequest& request) {
+  if (!request_reserve->Refill() && request.method == "POST") {
+    service.CountRefusal(503);
+    return openai::ErrorReply(
+        openai::UnavailableError("The system has no memory for another request; try again later."));
+  }
+  return service.Handle(request);
 }
 
 void WarnIfOpen(const ServeArgs& args, const HttpServer& server, bool has_keys) {
@@ -86,12 +102,15 @@ Status RunServer(const ServeArgs& args) {
   FT_ASSIGN_OR_RETURN(const auto server, HttpServer::Bind(std::move(http)));
   server->Start([&ready](const HttpRequest& request) {
     openai::Service* const answering = ready.load(std::memory_order_acquire);
-    return answering == nullptr ? StillLoading() : answering->Handle(request);
+    return answering == nullptr ? StillLoading() : HandleIfMemory(*answering, request);
   });
   FT_ASSIGN_OR_RETURN(loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(openai::ServiceOptions options, ServiceOptionsOf(args, *loaded.file));
-  if (reserve == nullptr) reserve = new MemoryReserve;
-  options.scheduler.reserve = reserve;
+  if (engine_reserve == nullptr) {
+    engine_reserve = new MemoryReserve;
+    request_reserve = new MemoryReserve;
+  }
+  options.scheduler.reserve = engine_reserve;
   FT_ASSIGN_OR_RETURN(
       service, openai::Service::Create(loaded, args.model.path, args.draft, std::move(options)));
   WarnIfLossy(args.draft);
