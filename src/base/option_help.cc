@@ -46,7 +46,8 @@ std::string OptionHelp(std::span<const OptionOwner> owners) {
   std::string text;
   while (!left.empty()) {
     const std::vector<std::string_view> group = left.front().owners;
-    text += (text.empty() ? "" : "\n") + Names(group, "") + ":";
+    if (!text.empty()) text += '\n';
+    text.append(Names(group, "")).append(":");
     std::string_view gap = " ";
     for (const SharedOption& shared : left) {
       if (shared.owners != group) continue;
