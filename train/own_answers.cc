@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/output_file.h"
+#include "exit_status.h"
 #include "io/measured_draft.h"
 #include "run_record.h"
 
@@ -32,8 +33,8 @@ std::string QuestionOf(const TextDocument& document) {
   return "";
 }
 
-// Runs this program with the arguments `words` and standard output discarded. Returns its exit
-// status, or the negative of the signal that killed it.
+// Runs this program with the arguments `words` and standard output discarded. Returns its wait
+// status, 0 if it succeeded.
 Result<int> RunProgram(const std::vector<std::string>& words) {
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
@@ -50,7 +51,7 @@ Result<int> RunProgram(const std::vector<std::string>& words) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return status;
 }
 
 }  // namespace
@@ -140,10 +141,7 @@ Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string
   words.insert(words.end(), {"--quiet", "--warm-up", "0"});
   FT_ASSIGN_OR_RETURN(const int status, RunProgram(words));
   Result<MeasuredDraft> found =
-      status == 0
-          ? ReadMeasuredDraft(json, method)
-          : Error{"bench spec " + (status < 0 ? "was killed by signal " + std::to_string(-status)
-                                              : "exited with status " + std::to_string(status))};
+      status == 0 ? ReadMeasuredDraft(json, method) : Error{"bench spec " + DescribeExit(status)};
   std::error_code fault;
   std::filesystem::remove(json, fault);
   if (!found.ok()) return found.error();

@@ -14,6 +14,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "exit_status.h"
+
 #if FT_GLOO
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -48,11 +50,6 @@ bool ReadWorkerSpec(WorkerSpec& spec) {
   }
   spec.rendezvous_file = text + used;
   return true;
-}
-
-std::string DescribeExit(int status) {
-  return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
-                             : "exited with status " + std::to_string(WEXITSTATUS(status));
 }
 
 Result<std::string> NewRendezvousFile() {

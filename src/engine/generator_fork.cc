@@ -92,10 +92,9 @@ int Generator::PrefixFrom(const Session& other, int drafter, std::span<const Tok
                           int max_new) const {
   const Speculation& by = speculations_[static_cast<size_t>(drafter)];
   const auto kept = std::span(other.tokens).first(static_cast<size_t>(other.prompt));
-  const auto wanted = prompt.first(prompt.size() - 1);
-  const auto end = std::ranges::mismatch(kept, wanted).in2;
-  return UsablePrefix(static_cast<int>(end - wanted.begin()), Of(other).drafter, other.read_from_,
-                      by.drafter, ReadFrom(by, static_cast<int>(prompt.size()), max_new));
+  const size_t common = CommonTokens(kept, prompt.first(prompt.size() - 1));
+  return UsablePrefix(static_cast<int>(common), Of(other).drafter, other.read_from_, by.drafter,
+                      ReadFrom(by, static_cast<int>(prompt.size()), max_new));
 }
 
 int Generator::ReadFrom(const Session& session, int prompt, int max_new) const {

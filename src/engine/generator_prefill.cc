@@ -3,15 +3,9 @@
 #include <string>
 
 #include "engine/generator.h"
+#include "engine/prefix_tree.h"
 
 namespace foretoken {
-namespace {
-
-int CommonPrefix(std::span<const Token> a, std::span<const Token> b) {
-  return static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
-}
-
-}  // namespace
 
 Status Generator::CheckPrompt(const Session& session, std::span<const Token> prompt,
                               int max_new) const {
@@ -38,9 +32,8 @@ Status Generator::Begin(Session& session, std::span<const Token> prompt, int max
   const int size = static_cast<int>(prompt.size()), context = session.context_;
   if (session.broken_) Renew(session);
   // The last prompt token is always scored again: its logits choose the first new token.
-  const int held = session.cache_->length();
-  const int common =
-      CommonPrefix(std::span(session.tokens).first(static_cast<size_t>(held)), prompt);
+  const auto held = std::span(session.tokens).first(static_cast<size_t>(session.cache_->length()));
+  const int common = static_cast<int>(CommonTokens(held, prompt));
   session.reused = std::min(common, size - 1);
   Rewind(session, session.reused);
   session.tokens.assign(prompt.begin(), prompt.end());

@@ -6,13 +6,10 @@
 #include "base/check.h"
 
 namespace foretoken {
-namespace {
 
 size_t CommonTokens(std::span<const Token> a, std::span<const Token> b) {
   return static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
 }
-
-}  // namespace
 
 // Splits the edge to `branch` after `at` tokens.
 void PrefixTree::Split(std::unique_ptr<Branch>& branch, size_t at) {

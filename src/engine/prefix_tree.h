@@ -2,6 +2,7 @@
 // with a given text.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,9 @@
 #include "base/types.h"
 
 namespace foretoken {
+
+// The number of tokens with which both `a` and `b` begin.
+size_t CommonTokens(std::span<const Token> a, std::span<const Token> b);
 
 class PrefixTree {
  public:

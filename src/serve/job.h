@@ -45,6 +45,8 @@ class Job {
   // The prompt and all delivered tokens.
   std::span<const Token> text() const { return text_; }
   int prompt() const { return static_cast<int>(request_->asked.prompt.size()); }
+  // Number of tokens that the answer may still get.
+  int left() const { return request_->limit - static_cast<int>(text_.size()); }
   int written() const { return static_cast<int>(text_.size()) - prompt(); }
   bool is_cancelled() const { return request_->events.is_cancelled(); }
 

@@ -14,13 +14,12 @@ Status KeptTexts::Begin(Job& job) {
                                    .filter = job.filter(),
                                    .logprobs = request.asked.logprobs,
                                    .prediction = job.prediction()});
-  const int left = request.limit - static_cast<int>(job.text().size());
   if (PrefixCache* from = SourceFor(job)) {
     // If there is no memory for a fork, the session computes the whole prompt itself.
-    const Result<int> adopted = generator_.AdoptFrom(*from, *session, job.text(), left);
+    const Result<int> adopted = generator_.AdoptFrom(*from, *session, job.text(), job.left());
     (void)adopted;
   }
-  FT_RETURN_IF_ERROR(generator_.Begin(*session, job.text(), left));
+  FT_RETURN_IF_ERROR(generator_.Begin(*session, job.text(), job.left()));
   job.Begin(std::move(session));
   return {};
 }
@@ -28,15 +27,12 @@ Status KeptTexts::Begin(Job& job) {
 int KeptTexts::Touch(const Job& job) {
   PrefixCache* from = SourceFor(job);
   if (from == nullptr) return 0;
-  const int left = job.request().limit - static_cast<int>(job.text().size());
-  return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), left);
+  return generator_.TouchPrefix(*from, job.request().asked.drafter, job.text(), job.left());
 }
 
 int KeptTexts::PrefixFrom(const Job& other, const Job& job) const {
   if (!MayKeep(other) || !MayKeep(job)) return 0;
-  const ActiveRequest& request = job.request();
-  const int left = request.limit - static_cast<int>(job.text().size());
-  return generator_.PrefixFrom(*other.session, request.asked.drafter, job.text(), left);
+  return generator_.PrefixFrom(*other.session, job.request().asked.drafter, job.text(), job.left());
 }
 
 // The request's own held prompt comes first: it contains all of the prompt that can be reused.
