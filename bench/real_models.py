@@ -23,6 +23,8 @@ import sys
 import tempfile
 import time
 
+import revision
+
 SMOL = "smollm2-135m-instruct-q4_1.gguf"
 QWEN = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
 SMALL_QWEN = "drafts/qwen2.5-coder-0.5b-instruct-q4_k_m.gguf"
@@ -159,8 +161,7 @@ def measure(args, name):
     parts = Parts(args)
     begin = time.monotonic()
     text = getattr(parts, name)()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
-    kept = {"text": text, "commands": parts.commands, "machine": processor(), "commit": commit,
+    kept = {"text": text, "commands": parts.commands, "machine": processor(), "commit": revision.commit(),
             "date": datetime.date.today().isoformat(), "minutes": (time.monotonic() - begin) / 60}
     args.keep.mkdir(parents=True, exist_ok=True)
     (args.keep / f"{name}.json").write_text(json.dumps(kept, indent=1))

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import revision
+
 COLUMNS = ["machine", "date", "commit", "command", "what", "value", "unit"]
 # Members of the JSON, by what their figures, or those of their elements, describe.
 ELEMENTS = {"decode": "autoregressive", "curve": "pass", "passes": "part of a pass", "kernels": "product", "points": "texts together",
@@ -81,20 +83,6 @@ def number(value):
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
 
 
-def git(*words):
-    root = pathlib.Path(__file__).resolve().parents[1]
-    try:
-        child = subprocess.run(["git", "-C", root, *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    except FileNotFoundError:
-        return ""
-    return child.stdout.strip() if child.returncode == 0 else ""
-
-
-def commit():
-    found = git("rev-parse", "--short", "HEAD")
-    return found + "+" if found and git("status", "--porcelain", "--untracked-files=no") else found
-
-
 def as_typed(command):
     """The command without the folders of its files, which are of no use elsewhere."""
     return shlex.join(os.path.basename(word) if "/" in word else word for word in command)
@@ -125,7 +113,8 @@ def main():
         if status != 0:
             sys.exit(f"{args.command[0]}: exit status {status}; nothing is recorded")
         found = json.loads(path.read_text(encoding="utf-8"))
-    circumstances = [args.machine, datetime.date.today().isoformat(), commit(), as_typed(args.command)]
+    commit = revision.commit() + ("+" if revision.has_changes() else "")
+    circumstances = [args.machine, datetime.date.today().isoformat(), commit, as_typed(args.command)]
     rows = [[*circumstances, what, number(value), unit] for what, value, unit in figures(found, [], labels)]
     with open(args.csv, "a", encoding="utf-8", newline="") as f:
         writer = csv.writer(f, lineterminator="\n")

@@ -149,8 +149,9 @@ Status AnswerAlone(const DistillArgs& args, std::span<const TextDocument> docume
                    const Distilled& written, const Json& record, Distiller& distiller,
                    AppendedFile& output) {
   if (PartFolder::HasRun(args.output)) {
-    return Error{args.output + ": was started with --share, and its answers are in " + args.output +
-                 ".parts; continue with --share, or remove that folder and its answers"};
+    return Error{args.output + ": was started with --share, and its answers are in " +
+                 PartFolder::FolderOf(args.output) +
+                 "; continue with --share, or remove that folder and its answers"};
   }
   FT_RETURN_IF_ERROR(CheckRecord(args.output, written.bytes > 0, record, args.changes));
   FT_RETURN_IF_ERROR(WriteRecord(args.output, record));

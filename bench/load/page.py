@@ -3,7 +3,8 @@ import datetime
 import math
 import os
 import re
-import subprocess
+
+import revision
 
 HEAD = """# Serving
 
@@ -65,10 +66,9 @@ def processor():
 
 def circumstances(arguments):
     """Machine, date, commit and command line, with paths reduced to file names."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     words = [re.sub(r"[^\s=]*/", "", word) if "://" not in word else word for word in arguments]
     return {
-        "machine": processor(), "date": datetime.date.today().isoformat(), "commit": commit,
+        "machine": processor(), "date": datetime.date.today().isoformat(), "commit": revision.commit(),
         "command": "bench/" + " ".join(words)
     }
 

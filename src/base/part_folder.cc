@@ -18,8 +18,6 @@ constexpr const char* kPartState = "state.json";
 constexpr const char* kKeptLines = "kept.jsonl";
 constexpr std::string_view kPartSuffix = ".jsonl";
 
-std::string PartFolderOf(const std::string& output) { return output + ".parts"; }
-
 // Whether a run has written the file `name` of its folder, the lock excepted. Names of temporary
 // files are longer.
 bool IsFileOfRun(std::string_view name) {
@@ -47,10 +45,10 @@ size_t PartsOf(const PartPlan& plan) {
 }  // namespace
 
 PartFolder::PartFolder(const std::string& output)
-    : output_path_(output), folder_(PartFolderOf(output)) {}
+    : output_path_(output), folder_(FolderOf(output)) {}
 
 bool PartFolder::HasRun(const std::string& output) {
-  return FileExists(PartFolderOf(output) + "/" + kPartState);
+  return FileExists(FolderOf(output) + "/" + kPartState);
 }
 
 Result<PartFolder> PartFolder::Join(const std::string& output, bool restart,

@@ -58,6 +58,8 @@ class PartFolder {
   // process writes to it; the file system has no locks; the folder has another program's state.
   static Result<PartFolder> Join(const std::string& output, bool restart, const Prepare& prepare);
 
+  // The folder through which a run that writes `output` is shared.
+  static std::string FolderOf(const std::string& output) { return output + ".parts"; }
   // Whether a run that writes `output` has been begun and its output not been written.
   static bool HasRun(const std::string& output);
 
