@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <random>
 #include <variant>
 
 #include "apps/runtime_args.h"
@@ -119,7 +118,7 @@ Status ChangeSetting(ChatSettings* settings, std::string_view name, const std::s
   const bool is_number = std::visit(
       [&](auto field) { return ParseWhole(value, &FieldOf(changed, field)); }, setting->field);
   if (setting->name == "seed" && value == "-1") {
-    changed.sampling.seed = std::random_device()();
+    changed.sampling.seed = RandomSeed();
   } else if (!is_number) {
     const bool is_float = std::holds_alternative<float SamplingParams::*>(setting->field);
     return Error{std::string(setting->name) + ": found '" + value + "', expected a " +

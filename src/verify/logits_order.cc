@@ -69,11 +69,13 @@ Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text) {
   }
 }
 
+uint64_t RandomSeed() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+
 Result<uint64_t> ParseSeed(std::string_view text) {
-  if (text == "-1") {
-    std::random_device device;
-    return static_cast<uint64_t>(device()) << 32 | device();
-  }
+  if (text == "-1") return RandomSeed();
   uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error == std::errc() && end == text.data() + text.size()) return seed;

@@ -59,6 +59,8 @@ struct SamplingParams {
 // are left out. Errors: an unknown or repeated step (the message lists the known ones: bias,
 // temperature, repetition, frequency, top-p, min-p, typical-p, top-k).
 Result<std::vector<LogitsStep>> ParseLogitsOrder(std::string_view text);
+// A seed that nobody chose.
+uint64_t RandomSeed();
 // Parses a seed as users type it: 0 to 2^64 - 1, or -1 for a random one. Errors: anything else.
 Result<uint64_t> ParseSeed(std::string_view text);
 // Checks all values. Errors: one outside its range (the message names the option).

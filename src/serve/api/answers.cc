@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "verify/sampling.h"
 
 namespace foretoken::openai {
 namespace {
@@ -14,8 +15,7 @@ namespace {
 // Random bits for ids. Unique, not secret.
 uint64_t RandomBits() {
   static std::mutex mutex;
-  static std::mt19937_64 bits((static_cast<uint64_t>(std::random_device()()) << 32) ^
-                              std::random_device()());
+  static std::mt19937_64 bits(RandomSeed());
   const std::lock_guard lock(mutex);
   return bits();
 }
