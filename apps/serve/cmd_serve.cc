@@ -59,16 +59,6 @@ HttpReply StillLoading() {
   return openai::ErrorReply(openai::UnavailableError("The model is still loading."));
 }
 
-// Refuses a request where the memory of the reserve is needed for those that have begun.
-HttpReply HandleIfMemory(openai::Service& service, const HttpRequest& request) {
-  if (!request_reserve->Refill() && request.method == "POST") {
-    service.CountRefusal(503);
-    return openai::ErrorReply(
-        openai::UnavailableError("The system has no memory for another request; try again later."));
-  }
-  return service.Handle(request);
-}
-
 void WarnIfOpen(const ServeArgs& args, const HttpServer& server, bool has_keys) {
   if (server.is_loopback() || has_keys) return;
   Warn("listening on " + args.host +
@@ -102,7 +92,7 @@ Status RunServer(const ServeArgs& args) {
   FT_ASSIGN_OR_RETURN(const auto server, HttpServer::Bind(std::move(http)));
   server->Start([&ready](const HttpRequest& request) {
     openai::Service* const answering = ready.load(std::memory_order_acquire);
-    return answering == nullptr ? StillLoading() : HandleIfMemory(*answering, request);
+    return answering == nullptr ? StillLoading() : answering->Handle(request);
   });
   FT_ASSIGN_OR_RETURN(loaded, Load(args.model));
   FT_ASSIGN_OR_RETURN(openai::ServiceOptions options, ServiceOptionsOf(args, *loaded.file));
@@ -111,6 +101,7 @@ Status RunServer(const ServeArgs& args) {
     request_reserve = new MemoryReserve;
   }
   options.scheduler.reserve = engine_reserve;
+  options.request_reserve = request_reserve;
   FT_ASSIGN_OR_RETURN(
       service, openai::Service::Create(loaded, args.model.path, args.draft, std::move(options)));
   WarnIfLossy(args.draft);

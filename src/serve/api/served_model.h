@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory_reserve.h"
 #include "base/result.h"
 #include "grammar/token_trie.h"
 #include "runtime/decoder.h"
@@ -27,6 +28,9 @@ struct ServiceOptions {
   int most_new_tokens = 0;        // maximum tokens of an answer; 0: limited only by the context
   double request_seconds = 0;     // time limit after which a request's answers are cut off; 0: none
   BodyLimits body;
+  // May be used up by the threads that call Service::Handle, which refuses POST requests until it
+  // can be refilled. Borrowed; null: no reserve.
+  MemoryReserve* request_reserve = nullptr;
 };
 
 // Immutable except for the scheduler. Thread-safety: any number of threads.

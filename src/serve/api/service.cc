@@ -85,6 +85,7 @@ std::vector<std::string> Service::Paths() {
 }
 
 HttpReply Service::Handle(const HttpRequest& request) {
+  const bool has_memory = options_.request_reserve == nullptr || options_.request_reserve->Refill();
   const Route* route = std::ranges::find(kRoutes, request.path, &Route::path);
   HttpReply reply;
   const bool names_model = request.method == "GET" && (request.path.starts_with("/v1/models/") ||
@@ -96,6 +97,9 @@ HttpReply Service::Handle(const HttpRequest& request) {
   } else if (route->method != request.method) {
     reply = ErrorReply(MethodError(route->method));
     reply.headers.emplace_back("Allow", route->method);
+  } else if (!has_memory && request.method == "POST") {
+    reply = ErrorReply(
+        UnavailableError("The system has no memory for another request; try again later."));
   } else {
     reply = request.method == "GET" ? Get(request.path) : Post(request);
   }
