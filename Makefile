@@ -11,7 +11,7 @@ CMAKE_BUILD := cmake --build
 TRAIN_BUILD = $(if $(TORCH),build/torch,$(BUILD))
 TRAIN_CMAKE = $(if $(TORCH),--fresh -B $(TRAIN_BUILD) -DTorch_DIR=$(abspath $(TORCH))/share/cmake/Torch)
 
-.PHONY: demo test train toy install bench docs format lint asan asan-quick tsan serve-check check-long page-check clean help
+.PHONY: demo test train toy install bench docs format lint asan asan-quick tsan tsan-quick serve-check check-long page-check clean help
 .DEFAULT_GOAL := help
 
 help: ## list the commands
@@ -86,6 +86,12 @@ tsan: ## build with the thread sanitizer and run the threaded tests
 	@cmake --preset tsan >/dev/null
 	@$(CMAKE_BUILD) build/tsan -j $(JOBS)
 	ctest --preset tsan -L 'unit|lossless'
+
+tsan-quick: ## the part of `make tsan` that serves many connections with many threads
+	@scripts/setup.sh engine test lint
+	@cmake --preset tsan-quick >/dev/null
+	@$(CMAKE_BUILD) build/tsan-quick -j $(JOBS) --target http_server_test
+	ctest --preset tsan-quick -R '^http_server_test$$'
 
 serve-check: ## check `foretoken serve` from outside: the openai client, curl, schemathesis, faults; minutes
 	@scripts/setup.sh engine serve-check
