@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/json.h"
-#include "verify/sampling.h"
 
 namespace foretoken::openai {
 namespace {
@@ -15,7 +14,8 @@ namespace {
 // Random bits for ids. Unique, not secret.
 uint64_t RandomBits() {
   static std::mutex mutex;
-  static std::mt19937_64 bits(RandomSeed());
+  static std::mt19937_64 bits((static_cast<uint64_t>(std::random_device()()) << 32) ^
+                              std::random_device()());
   const std::lock_guard lock(mutex);
   return bits();
 }
