@@ -87,11 +87,28 @@ bool Fits(std::span<const int64_t> shape, std::span<const int64_t> expected) {
                     [](int64_t size, int64_t wanted) { return wanted == -1 || size == wanted; });
 }
 
+// Checks that `path`, a directory, is not a folder of GGUF files.
+Status CheckDirectory(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::exists(path + "/config.json", error)) return {};
+  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+    if (entry.path().extension() != ".gguf") continue;
+    return Error{path +
+                 ": has no config.json, so it is no Hugging Face directory; name one of its "
+                 ".gguf files, such as " +
+                 entry.path().string()};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ModelFile>> ModelFile::Open(const std::string& path) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) return OpenHuggingFace(path);
+  if (std::filesystem::is_directory(path, error)) {
+    FT_RETURN_IF_ERROR(CheckDirectory(path));
+    return OpenHuggingFace(path);
+  }
   if (std::filesystem::path(path).extension() == ".safetensors") {
     const std::string directory = std::filesystem::path(path).parent_path().string();
     return OpenHuggingFace(directory.empty() ? "." : directory);

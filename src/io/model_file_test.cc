@@ -13,6 +13,7 @@
 namespace foretoken {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -115,6 +116,12 @@ TEST_F(ModelFiles, ShardsAreFoundByTheIndex) {
   map["model.norm.weight"] = "../b.safetensors";
   directory_.Write("model.safetensors.index.json", Json{{"weight_map", map}}.dump());
   EXPECT_THAT(Complaint(directory_.path()), HasSubstr("the name of a file beside the index"));
+}
+
+TEST_F(ModelFiles, OfAFolderOfGgufFilesOneIsToBeNamed) {
+  directory_.Write("a.gguf", "");
+  EXPECT_THAT(Complaint(directory_.path()),
+              AllOf(HasSubstr("has no config.json"), HasSubstr(directory_.path() + "/a.gguf")));
 }
 
 TEST_F(ModelFiles, MissingFilesAndUnknownTensorsAreNamed) {
