@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <initializer_list>
 #include <span>
 #include <string_view>
 
@@ -47,7 +48,7 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" -np ", Value::kOne, Treatment::kSame, "--parallel", "serve"},
     {" -a ", Value::kOne, Treatment::kSame, "--alias", "serve"},
     {" --ctx-size ", Value::kOne, Treatment::kSame, "--context"},
-    {" -s ", Value::kOne, Treatment::kSame, "--seed"},
+    {" -s ", Value::kOne, Treatment::kSame, "--seed", kWriters},
     {" --typical ", Value::kOne, Treatment::kSame, "--typical-p"},
     {" --repeat-last-n ", Value::kOne, Treatment::kSame, "--penalty-last-n"},
     {" -jf ", Value::kOne, Treatment::kSame, "--json-schema-file", kWriters},
@@ -63,15 +64,16 @@ constexpr LlamaOption kLlamaOptions[] = {
     {" -cnv --conversation -i --interactive --multiline-input -mli --simple-io --log-disable ",
      Value::kNone, Treatment::kSilent, "", "chat"},
     {" --metrics --slots --props -cb --cont-batching --webui --log-disable --perf --no-perf "
-     "--no-context-shift ",
+     "--no-context-shift --offline ",
      Value::kNone, Treatment::kSilent, "", "serve"},
     {" --jinja --color -co --no-escape --no-warmup --mmap ", Value::kNone, Treatment::kSilent, ""},
     // No effect here.
     {" -ngl --gpu-layers --n-gpu-layers -ngld --gpu-layers-draft -dev --device -sm --split-mode "
      "-ts "
-     "--tensor-split -mg --main-gpu ",
+     "--tensor-split -mg --main-gpu -ot --override-tensor -ncmoe --n-cpu-moe ",
      Value::kOne, Treatment::kDropped, kOnCpu},
-    {" -nkvo --no-kv-offload --no-op-offload ", Value::kNone, Treatment::kDropped, kOnCpu},
+    {" -nkvo --no-kv-offload --no-op-offload -cmoe --cpu-moe ", Value::kNone, Treatment::kDropped,
+     kOnCpu},
     {" -b --batch-size -ub --ubatch-size ", Value::kOne, Treatment::kDropped,
      "foretoken chooses its batch sizes itself"},
     {" -tb --threads-batch ", Value::kOne, Treatment::kDropped,
@@ -99,6 +101,10 @@ constexpr LlamaOption kLlamaOptions[] = {
      "reasoning stays in the content of answers, as the model writes it", "serve"},
     {" -kvu --kv-unified --swa-full --no-cont-batching -nocb ", Value::kNone, Treatment::kDropped,
      "foretoken shares its memory among all answers, page by page", "serve"},
+    {" --cache-ram -cram ", Value::kOne, Treatment::kDropped,
+     "--memory limits all caches, and cached prompts with them", "serve"},
+    {" --log-file ", Value::kOne, Treatment::kDropped,
+     "messages go to standard error, which can be redirected to a file", "serve"},
     {" --keep ", Value::kOne, Treatment::kDropped, "a full context is never shifted"},
     // Handled differently.
     {" -cnv --conversation -i --interactive -if --interactive-first ", Value::kNone,
@@ -138,8 +144,13 @@ constexpr LlamaOption kLlamaOptions[] = {
      "prompts are used as they are; in bash, -p $'two\\nlines' contains a line break", kWriters},
     {" --host --port --api-key -np --parallel ", Value::kOne, Treatment::kAnswered, kServer,
      kWriters},
-    {" -p --prompt -f --file -sys --system-prompt --system -r --reverse-prompt ", Value::kOne,
-     Treatment::kAnswered, kInRequests, "serve"},
+    {" -p --prompt -f --file -sys --system-prompt --system -r --reverse-prompt -s --seed "
+     "--chat-template-kwargs ",
+     Value::kOne, Treatment::kAnswered, kInRequests, "serve"},
+    {" --path --api-prefix ", Value::kOne, Treatment::kAnswered,
+     "the paths of the server and its web page are fixed; a proxy can change them", "serve"},
+    {" --models-dir --models-max ", Value::kOne, Treatment::kAnswered,
+     "one process serves one model, which -m names", "serve"},
     {" -j --json-schema -jf --json-schema-file --grammar --grammar-file ", Value::kOne,
      Treatment::kAnswered,
      "clients set it in their requests, as response_format, json_schema or grammar", "serve"},
@@ -183,6 +194,26 @@ bool IsDraftLength(const std::string& name, const std::string& value) {
   return value.find_first_not_of("0123456789") == std::string::npos && !FileExists(value);
 }
 
+// The value of the first of `names` among the arguments; empty if none is there.
+std::string ValueOfFirst(std::span<const std::string> arguments,
+                         std::initializer_list<std::string_view> names) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    for (const std::string_view name : names) {
+      if (arguments[i] == name) return i + 1 < arguments.size() ? arguments[i + 1] : "";
+      if (arguments[i].starts_with(std::string(name) + "=")) {
+        return arguments[i].substr(name.size() + 1);
+      }
+    }
+  }
+  return "";
+}
+
+// Whether keys and values get the same type, as --cache-type does it.
+bool AreOfOneType(std::span<const std::string> arguments) {
+  const std::string keys = ValueOfFirst(arguments, {"-ctk", "--cache-type-k", "--cache-type"});
+  return !keys.empty() && keys == ValueOfFirst(arguments, {"-ctv", "--cache-type-v"});
+}
+
 size_t OwnValues(const CLI::Option& option) {
   return static_cast<size_t>(std::min(option.get_type_size_min(), option.get_items_expected_min()));
 }
@@ -220,7 +251,8 @@ Result<std::vector<std::string>> WithOurOptions(const CLI::App& app,
     const bool has_value = equals != std::string::npos;
     const size_t values = has_value ? 0 : ValuesOf(*other, std::span(arguments).subspan(rest));
     const std::string text(other->text);
-    if (other->treatment == Treatment::kAnswered) return AnswerTo(name, text);
+    const bool repeats = (name == "-ctv" || name == "--cache-type-v") && AreOfOneType(arguments);
+    if (other->treatment == Treatment::kAnswered && !repeats) return AnswerTo(name, text);
     if (other->treatment == Treatment::kSame) {
       ours.push_back(text);
       if (has_value) ours.back().append(typed, equals);

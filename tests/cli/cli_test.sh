@@ -79,6 +79,11 @@ expect_status 2 "serve --spec-type" "$bin" serve -m "$dir/none.gguf" --spec-type
 expect_text "--drafter chooses how drafts are made" err "serve --spec-type"
 expect_status 1 "serve with options of llama-server" "$bin" serve -m "$dir/none.gguf" -v --no-webui -to 600 --reasoning-format auto
 [ "$(grep -c "does nothing" "$dir/err")" = 4 ] || fail "options of llama-server: notes: $(cat "$dir/err")"
+expect_status 1 "serve with MoE options, and one type of cache" "$bin" serve -m "$dir/none.gguf" -cmoe -ctk q8_0 -ctv q8_0
+expect_text "none.gguf: cannot open" err "serve with MoE options, and one type of cache"
+expect_status 2 "serve with two types of cache" "$bin" serve -m "$dir/none.gguf" -ctk q8_0 -ctv f16
+expect_status 2 "serve -s" "$bin" serve -m "$dir/none.gguf" -s 1
+expect_text "^foretoken: -s: clients set it in their requests" err "serve -s"
 expect_status 2 "chat -p" "$bin" chat -m "$model" -p hello
 expect_text "foretoken generate --chat -p TEXT" err "chat -p"
 expect_status 2 "distill -b" "$bin" distill -m "$model" --data "$dir/none.jsonl" --out "$dir/none.out" -b 8
