@@ -111,7 +111,7 @@ Status RunServer(const ServeArgs& args) {
   ready.store(service.get(), std::memory_order_release);
   std::fprintf(stderr, "foretoken: %s on %s (%d slots, drafter %s)\n",
                Legible(service->model()).c_str(), server->Url().c_str(), args.parallel,
-               args.draft.drafter.c_str());
+               service->DrafterName().c_str());
   ServeUntilStopped(args, *service, *server);
   return {};
 }

@@ -31,8 +31,10 @@ ApiResult<ToolStyle> StyleFor(const ServedModel& served, const Request& request)
     return ToolStyle::kNone;
   if (served.tools != ToolStyle::kNone) return served.tools;
   return Invalid(
-      "Unsupported value for 'tools': the model's chat template has no tool-call format that this "
-      "server supports.",
+      "Unsupported value for 'tools': the model's chat template has no tool calls, or a format "
+      "that "
+      "this server does not support. Expected a template of Qwen2.5, Qwen3, Hermes, Llama 3.1 or "
+      "Mistral.",
       "tools", "unsupported_value");
 }
 

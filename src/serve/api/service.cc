@@ -78,6 +78,17 @@ Result<std::unique_ptr<Service>> Service::Create(const LoadedModel& loaded,
   return std::unique_ptr<Service>(new Service(std::move(served), std::move(options)));
 }
 
+std::string Service::DrafterName() const {
+  std::string parts;
+  if (served_->decoder.drafter != nullptr) {
+    for (const DraftPart& part : served_->decoder.drafter->Parts()) {
+      if (!part.name.empty()) parts += (parts.empty() ? "" : ", ") + std::string(part.name);
+    }
+  }
+  const std::string& name = served_->info.drafter;
+  return parts.empty() || parts == name ? name : name + " (" + parts + ")";
+}
+
 std::vector<std::string> Service::Paths() {
   std::vector<std::string> paths;
   for (const Route& route : kRoutes) paths.emplace_back(route.path);
@@ -93,7 +104,7 @@ HttpReply Service::Handle(const HttpRequest& request) {
   if (names_model) {  // any name stands for the loaded model
     reply = JsonReply(ModelBody(served_->info));
   } else if (route == std::end(kRoutes)) {
-    reply = ErrorReply(NotFoundError());
+    reply = ErrorReply(NotFoundError(request.path));
   } else if (route->method != request.method) {
     reply = ErrorReply(MethodError(route->method));
     reply.headers.emplace_back("Allow", route->method);

@@ -37,6 +37,8 @@ class Service {
   void Drain(double seconds, const std::function<bool()>& is_hurried = {});
   // The model's name in answers.
   const std::string& model() const { return served_->info.model; }
+  // The default drafter; where it joins others, they are in brackets: "auto (pld+h, hass)".
+  std::string DrafterName() const;
 
  private:
   Service(std::unique_ptr<ServedModel> served, ServiceOptions options);

@@ -1,5 +1,6 @@
 #include "serve/openai/body.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -139,7 +140,9 @@ TEST(ApiErrors, HaveTheirTypesAndStatus) {
   check(ContextLengthError(9, 8, "messages"), 400, "invalid_request_error",
         "context_length_exceeded");
   check(ApiKeyError(), 401, "authentication_error", "invalid_api_key");
-  check(NotFoundError(), 404, "not_found_error", "not_found");
+  check(NotFoundError("/x"), 404, "not_found_error", "not_found");
+  EXPECT_THAT(NotFoundError("/api/chat").message, testing::HasSubstr("use /v1/chat/completions"));
+  EXPECT_THAT(NotFoundError("/v1/v1/models").message, testing::HasSubstr("/v1 is in the base URL"));
   check(QueueFullError(), 429, "rate_limit_error", "queue_full");
   check(NotSupportedError("/v1/embeddings"), 501, "not_supported_error", "unsupported_endpoint");
   check(UnavailableError("The model is loading."), 503, "unavailable_error", "unavailable");

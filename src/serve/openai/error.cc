@@ -81,10 +81,16 @@ ApiError NotSupportedError(std::string_view endpoint) {
           .code = "unsupported_endpoint"};
 }
 
-ApiError NotFoundError() {
-  return {.kind = ErrorKind::kNotFound,
-          .message = "There is no such path; /openapi.json lists the paths.",
-          .code = "not_found"};
+ApiError NotFoundError(std::string_view path) {
+  std::string message = "There is no such path; /openapi.json lists the paths.";
+  if (path.starts_with("/api/")) {
+    message = "Ollama's own API is not offered; use /v1/chat/completions or /v1/completions.";
+  } else if (path.starts_with("/v1/v1/")) {
+    message = "There is no such path: /v1 is in the base URL and in the request.";
+  } else if (path == "/completion") {
+    message = "There is no such path; use /v1/completions.";
+  }
+  return {.kind = ErrorKind::kNotFound, .message = std::move(message), .code = "not_found"};
 }
 
 ApiError QueueFullError() {

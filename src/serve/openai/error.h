@@ -49,8 +49,8 @@ ApiError ContextLengthError(int prompt_tokens, int context, std::string param);
 ApiError ApiKeyError();
 // The endpoint belongs to the API but is not supported by this server.
 ApiError NotSupportedError(std::string_view endpoint);
-// No such path.
-ApiError NotFoundError();
+// No such path. The message helps where clients often go wrong with it.
+ApiError NotFoundError(std::string_view path);
 // The queue is full.
 ApiError QueueFullError();
 ApiError ShuttingDownError();

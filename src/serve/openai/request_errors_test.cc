@@ -229,6 +229,11 @@ TEST(BadRequests, UnsupportedFieldsAreNamedUnlessHarmless) {
   ExpectErrors({{R"("suffix": "x")", "suffix", "unsupported_parameter",
                  "Unsupported parameter: 'suffix': there is no infilling."}},
                Text);
+  ExpectErrors({{R"("options": {"temperature": 0})", "options", "unsupported_parameter",
+                 "Unsupported parameter: 'options': put temperature and the like into the request "
+                 "itself."}},
+               Text);
+  EXPECT_TRUE(Text(R"("options": {}, "keep_alive": "5m")").ok());
   EXPECT_TRUE(Chat(R"("modalities": ["text"], "best_of": 1, "audio": null, "echo": false)").ok());
   EXPECT_TRUE(Text(R"("suffix": "", "mirostat": 0, "stop_token_ids": [])").ok());
 }

@@ -140,6 +140,7 @@ constexpr const char* kFalse = R"({"enum": [false]})";
 constexpr const char* kZero = R"({"enum": [0]})";
 constexpr const char* kOne = R"({"enum": [1]})";
 constexpr const char* kEmpty = R"({"enum": [[]]})";
+constexpr const char* kEmptyObject = R"({"enum": [{}]})";
 constexpr const char* kAny = "{}";
 
 constexpr FieldUse kUsed = FieldUse::kUsed;
@@ -299,6 +300,13 @@ constexpr Field kFields[] = {
     {"xtc_probability", kBoth, kRefused, kZero, "there is no such sampler", nullptr},
     {"dry_multiplier", kBoth, kRefused, kZero, "there is no such sampler", nullptr},
     {"lora", kBoth, kRefused, kEmpty, "adapters are not loaded", nullptr},
+    // Of Ollama's own API, whose clients are pointed here.
+    {"options", kBoth, kRefused, kEmptyObject,
+     "put temperature and the like into the request itself", nullptr},
+    {"format", kBoth, kRefused, kNull, "use response_format", nullptr},
+    {"num_predict", kBoth, kRefused, kNull, "use max_tokens", nullptr},
+    {"num_ctx", kBoth, kRefused, kNull, "the server's --context limits all requests", nullptr},
+    {"keep_alive", kBoth, kIgnored, kAny, "Ignored: the model stays loaded.", nullptr},
 };
 
 Json LimitOf(const std::string& name, const RequestRules& rules) {
