@@ -36,11 +36,12 @@ train: ## build the trainer, with Debian's libtorch or that of TORCH=FOLDER (a P
 	@$(CMAKE_BUILD) $(TRAIN_BUILD) -j $(JOBS) --target foretoken foretoken_train
 	@echo "$(TRAIN_BUILD)/foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m"
 
-install: ## build and install foretoken, its manual pages and completions under PREFIX (/usr/local)
+install: ## build foretoken and install it, its manual pages and completions under PREFIX (/usr/local), with sudo if needed
 	@scripts/setup.sh engine
 	@cmake --preset release -DFT_TRAIN=OFF -DFT_TESTS=OFF >/dev/null
 	@$(CMAKE_BUILD) $(BUILD) -j $(JOBS) --target foretoken
-	cmake --install $(BUILD) --prefix $(PREFIX)
+	@mkdir -p "$(DESTDIR)$(PREFIX)" 2>/dev/null || true
+	@[ -w "$(DESTDIR)$(PREFIX)" ] || as=sudo; $$as env DESTDIR="$(DESTDIR)" cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 toy: ## show that a drafter is one folder and one line: add a toy to the build, try it, remove it
 	@scripts/setup.sh engine train test

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Requests to `foretoken serve` with curl, one of each kind. Needs curl; python3, if installed, indents the
 # answers.
-# usage: [BASE_URL=http://127.0.0.1:8080] [FORETOKEN_API_KEY=...] examples/serve/curl.sh
+# usage: [BASE_URL=http://127.0.0.1:8080/v1] [FORETOKEN_API_KEY=...] examples/serve/curl.sh
 set -eu
-base=${BASE_URL:-http://127.0.0.1:8080}
+base=${BASE_URL:-http://127.0.0.1:8080/v1}
+base=${base%/}
+base=${base%/v1}
 key=${FORETOKEN_API_KEY:-none}
 
 indent() { if command -v python3 >/dev/null; then python3 -m json.tool; else cat; fi; }

@@ -1,8 +1,8 @@
 // Requests to `foretoken serve` with fetch, one of each kind. Runs in Node 18 or later, Deno and Bun, and in a web page
 // if the server was started with --cors-origin and the page's origin.
-// usage: [BASE_URL=http://127.0.0.1:8080] [FORETOKEN_API_KEY=...] node examples/serve/javascript_fetch.mjs
+// usage: [BASE_URL=http://127.0.0.1:8080/v1] [FORETOKEN_API_KEY=...] node examples/serve/javascript_fetch.mjs
 const environment = globalThis.process?.env ?? {};
-const base = environment.BASE_URL ?? "http://127.0.0.1:8080";
+const base = (environment.BASE_URL ?? "http://127.0.0.1:8080/v1").replace(/(\/v1)?\/?$/, "");
 const key = environment.FORETOKEN_API_KEY ?? "none";
 
 class ApiError extends Error {
