@@ -194,7 +194,7 @@ bool IsDraftLength(const std::string& name, const std::string& value) {
   return value.find_first_not_of("0123456789") == std::string::npos && !FileExists(value);
 }
 
-// The value of the first of `names` among the arguments; empty if none is there.
+// The value of the first argument that is one of `names`; empty if none is.
 std::string ValueOfFirst(std::span<const std::string> arguments,
                          std::initializer_list<std::string_view> names) {
   for (size_t i = 0; i < arguments.size(); ++i) {
