@@ -91,12 +91,13 @@ bool Fits(std::span<const int64_t> shape, std::span<const int64_t> expected) {
 Status CheckDirectory(const std::string& path) {
   std::error_code error;
   if (std::filesystem::exists(path + "/config.json", error)) return {};
-  for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-    if (entry.path().extension() != ".gguf") continue;
+  std::filesystem::directory_iterator entry(path, error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".gguf") continue;
     return Error{path +
                  ": has no config.json, so it is no Hugging Face directory; name one of its "
                  ".gguf files, such as " +
-                 entry.path().string()};
+                 entry->path().string()};
   }
   return {};
 }

@@ -32,9 +32,8 @@ ApiResult<ToolStyle> StyleFor(const ServedModel& served, const Request& request)
   if (served.tools != ToolStyle::kNone) return served.tools;
   return Invalid(
       "Unsupported value for 'tools': the model's chat template has no tool calls, or a format "
-      "that "
-      "this server does not support. Expected a template of Qwen2.5, Qwen3, Hermes, Llama 3.1 or "
-      "Mistral.",
+      "that this server does not support. Expected a template of Qwen2.5, Qwen3, Hermes, Llama 3.1 "
+      "or Mistral.",
       "tools", "unsupported_value");
 }
 
