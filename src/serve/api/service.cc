@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/comma_list.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "serve/api/answer_stream.h"
@@ -79,14 +80,12 @@ Result<std::unique_ptr<Service>> Service::Create(const LoadedModel& loaded,
 }
 
 std::string Service::DrafterName() const {
-  std::string parts;
-  if (served_->decoder.drafter != nullptr) {
-    for (const DraftPart& part : served_->decoder.drafter->Parts()) {
-      if (!part.name.empty()) parts += (parts.empty() ? "" : ", ") + std::string(part.name);
-    }
-  }
   const std::string& name = served_->info.drafter;
-  return parts.empty() || parts == name ? name : name + " (" + parts + ")";
+  const bool is_list = name.find(',') != std::string::npos;  // names its parts already
+  if (served_->decoder.drafter == nullptr || is_list) return name;
+  // A drafter that joins no others is one part without a name.
+  const std::string parts = CommaList(served_->decoder.drafter->Parts(), &DraftPart::name);
+  return parts.empty() ? name : name + " (" + parts + ")";
 }
 
 std::vector<std::string> Service::Paths() {
