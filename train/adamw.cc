@@ -13,7 +13,8 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kPart = 1 << 16;  // fixed, so that norms do not depend on the thread count
+// Elements of a partial sum; fixed, so that norms do not depend on the thread count.
+constexpr int64_t kPart = 1 << 16;
 
 double SumSquares(const Tensor& x) {
   if (!x.device().is_cpu()) return x.to(torch::kFloat64).pow(2).sum().item<double>();

@@ -12,7 +12,7 @@ namespace foretoken::train {
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.95, eps = 1e-8, weight_decay = 0.1;
   double clip = 1.0;        // largest global gradient norm; 0: no clipping
-  double clip_value = 0.0;  // largest magnitude of a gradient's element; 0: no clipping
+  double clip_value = 0.0;  // largest magnitude of a gradient element; 0: no clipping
 };
 
 class AdamW {
@@ -21,12 +21,12 @@ class AdamW {
   AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options);
 
   // Applies the parameters' gradients as update number `step` (from 1) and clears them. Returns the
-  // gradient norm before clipping; if it is not finite, nothing changes.
+  // gradient norm before clipping; if it is not finite, weights and moments do not change.
   double Step(int64_t step, double lr);
   // The global norm of the parameters' gradients, before clipping.
   double GradNorm() const;
 
-  // The moments, in the order of the parameters.
+  // The first and second moments, in the order of the parameters.
   std::vector<torch::Tensor>& first() { return first_; }
   std::vector<torch::Tensor>& second() { return second_; }
 

@@ -89,7 +89,7 @@ std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
   return questions;
 }
 
-// Returns the line of an answer; "" if it is not kept.
+// Returns the JSONL line of an answer; "" if the answer is not kept.
 std::string LineOf(const Question& question, const GreedyAnswer& answer, const Tokenizer& tokenizer,
                    LeftOut& left_out) {
   if (answer.end == GreedyAnswer::End::kCut) return "";
@@ -105,8 +105,8 @@ std::string LineOf(const Question& question, const GreedyAnswer& answer, const T
   return DistilledLine(question.source, messages);
 }
 
-// Returns the first question of each batch, in a fixed random order: a run that is stopped has
-// answered questions of all lengths.
+// Returns the index of each batch's first question. The batches are in a fixed random order, so
+// that a run that is stopped has answered questions of all lengths.
 std::vector<size_t> BatchStarts(size_t questions, size_t batch) {
   std::vector<size_t> starts;
   for (size_t first = 0; first < questions; first += batch) starts.push_back(first);
@@ -120,8 +120,8 @@ struct Written {
   bool is_complete = true;
 };
 
-// Writes a line for each answer that is kept; answers[i] belongs to questions[i]. Counts the others
-// in `left_out`.
+// Appends a line for each answer that is kept; answers[i] belongs to questions[i]. Counts the
+// answers that repeat themselves in `left_out`.
 Status AppendAnswers(std::span<const Question> questions, std::span<const GreedyAnswer> answers,
                      const Tokenizer& tokenizer, AppendedFile& output, LeftOut& left_out,
                      Written& written) {
@@ -196,7 +196,7 @@ void Report(const Written& written, const LeftOut& left_out, bool quiet) {
   if (!written.is_complete) std::fputs("stopped early; finished answers are kept\n", stderr);
 }
 
-// Sets up the device and threads, and opens the target there.
+// Chooses the device, sets the number of threads, and opens the target on the device.
 Result<std::unique_ptr<FrozenTarget>> OpenTarget(const AnswerOptions& options) {
   Recipe recipe;
   recipe.device = options.device;

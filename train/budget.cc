@@ -11,11 +11,11 @@ namespace {
 constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
 constexpr int64_t kTrialSteps = 4, kLongestTrial = 50;
 constexpr double kTrialShare = 0.02;        // of the budget
-constexpr double kTrialStep = 0.002;        // of the schedule
-constexpr double kUsualWarmup = 0.05;       // of the schedule
-constexpr double kFirstRate = 0.1;          // lowest share of the full rate during warm-up
+constexpr double kTrialStep = 0.002;        // of the schedule, for each step of the trial
+constexpr double kUsualWarmup = 0.05;       // of the schedule, if the recipe sets no share
+constexpr double kFirstRate = 0.1;          // smallest share of the full rate during warm-up
 constexpr int64_t kFewestSteps = 5;         // between plans
-constexpr int64_t kPlansAhead = 6;          // replans after 1 / 6 of a plan's steps
+constexpr int64_t kPlansAhead = 6;          // a plan is updated after 1 / 6 of its steps
 constexpr double kLargestDeviation = 0.01;  // of the budget; smaller ones keep the plan's end
 constexpr double kEvaluationShare = 0.06;   // of the budget
 constexpr double kMostEvaluations = 10;

@@ -186,8 +186,8 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
-// A resumed run keeps its batches a step and its compute type. Their defaults depend on the number
-// of workers and on the CPU, which may change during a run.
+// A resumed run keeps its batches per step and its compute type. Their defaults depend on the
+// number of workers and on the CPU, which may change during a run.
 TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.steps = 2;
@@ -308,8 +308,8 @@ TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {
   fs::remove_all(run);
 }
 
-// Looks up the recorded run whose target has the nearest width, and interpolates between its
-// points.
+// The forecast interpolates between the points of the recorded run whose target has the nearest
+// width.
 TEST(ForecastTest, RecordedRunsAreOfTheMethodAndTheNearestWidth) {
   const auto at_point = RecordedTauOf("hass", 576, 4.23e6);
   ASSERT_TRUE(at_point);

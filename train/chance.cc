@@ -13,7 +13,7 @@ Tensor ShiftedRight(const Tensor& x, int64_t bits) {
   return x.bitwise_right_shift(bits).bitwise_and((int64_t{1} << (kBits - bits)) - 1);
 }
 
-// Mix() of every element; products wrap.
+// Applies Mix (base/rng.h) to every element; products wrap.
 Tensor MixEach(Tensor x) {
   x = x + static_cast<int64_t>(0x9e3779b97f4a7c15u);
   x = x.bitwise_xor(ShiftedRight(x, 30)) * static_cast<int64_t>(0xbf58476d1ce4e5b9u);

@@ -1,5 +1,5 @@
 // Random draws that are functions of a key. They need no state of a random-number generator, so a
-// resumed run repeats them, and they depend neither on workers nor on threads.
+// resumed run repeats them, and they do not depend on the number of workers or threads.
 #pragma once
 
 #include <torch/types.h>

@@ -1,4 +1,4 @@
-// Tests of random draws and dropout: the mean, the gradient, and dependence on nothing but the key.
+// Tests of random draws and dropout: the mean, the gradient, and that only the key matters.
 #include "chance.h"
 
 #include "base/rng.h"

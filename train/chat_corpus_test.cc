@@ -1,4 +1,4 @@
-// Tests of the corpora that drafts learn from: the corpus of the demo target, which must not
+// Tests of the corpora that drafts are trained on: the corpus of the demo target, which must not
 // change, and those of targets with other chat templates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 using ChatCorpusTest = TemporaryFiles;
 
-// Hashes of the ids, of the loss marks, and of the documents' positions and held-out flags.
+// Hashes of the ids, of the loss mask, and of the documents' positions and held-out flags.
 std::array<uint64_t, 3> HashOf(const Corpus& corpus) {
   std::vector<int64_t> documents;
   for (const CorpusDocument& d : corpus.documents) {
@@ -77,7 +77,7 @@ TEST_F(ChatCorpusTest, DemoCorpusStaysWhatItWas) {
   EXPECT_EQ(KeyIn(directory_), 14439231547699619712u);
 }
 
-// A JSONL line of data.
+// Returns a conversation as a line of JSONL data.
 std::string Line(const Turns& turns) {
   Json messages = Json::array();
   for (const DocumentTurn& turn : turns) {
@@ -86,8 +86,8 @@ std::string Line(const Turns& turns) {
   return Json{{"messages", messages}}.dump() + "\n";
 }
 
-// Conversations that the chat template rejects are skipped and counted. If none remains, that is an
-// error.
+// Conversations that the chat template rejects are skipped and counted. It is an error if no
+// conversation remains.
 TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
   const Turns refused = {kTalk[0], kTalk[2], kTalk[1]};
   Write("chat.jsonl", Line(kTalk) + Line(refused) + Line(WithSystem(kTalk)) + Line(refused));
@@ -109,7 +109,7 @@ TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
   EXPECT_THAT(none.error().message, HasSubstr("no document can be encoded; the first: llama.gguf"));
 }
 
-// Another chat template gives other token ids, but holds out the same documents.
+// Another chat template gives different token ids, but the same documents are held out.
 TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   std::string chats;
   for (int i = 0; i < 30; ++i) {
@@ -119,7 +119,7 @@ TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   Recipe recipe;
   recipe.heldout = 0.3;
   recipe.data = {{"chat.jsonl", 1.0}};
-  TokenizerData data = QwenVocabulary();  // without a template: rendered as our ChatML
+  TokenizerData data = QwenVocabulary();  // "none": no template, rendered as our ChatML
   std::vector<std::vector<uint32_t>> ids;
   std::vector<std::vector<bool>> held_out;
   for (const char* name : {"none", "qwen2", "vicuna", "qwen2"}) {

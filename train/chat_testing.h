@@ -14,7 +14,7 @@
 
 namespace foretoken::train {
 
-// Reads the chat template of a model family (tests/parity/jinja/README.md).
+// Reads a model family's chat template (tests/parity/jinja/README.md); "" if there is none.
 inline std::string TemplateNamed(const std::string& name) {
   std::ifstream in(FT_SOURCE_DIR "/tests/parity/jinja/templates/" + name + ".jinja");
   return {std::istreambuf_iterator<char>(in), {}};

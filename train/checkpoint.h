@@ -14,7 +14,7 @@ namespace foretoken::train {
 
 // Writes a checkpoint. With weight averaging, the averages are stored under the weights' names,
 // which exports read, and the names of the live weights begin with kLiveWeight. Errors: file-system
-// errors; a value that is not finite. On an error the previous checkpoint stays.
+// errors; a value that is not finite. On an error the previous checkpoint is kept.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
 
@@ -26,9 +26,9 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
 // Maps the published name of a weight to its name in a draft file.
 using NameInDraft = std::string (*)(std::string_view published);
 
-// Initialises the weights from `from`. It is a run's directory, a file with the published tensor
+// Initialises the weights from `from`, which is a run's directory, a file with the published tensor
 // names (.safetensors, or a file that torch.save wrote), or a draft file (.gguf). A draft file's
-// tensors are dequantised and matched by `name_in_draft`. Errors: those of LoadCheckpoint; values
+// tensors are found by `name_in_draft` and dequantised. Errors: those of LoadCheckpoint; values
 // that are not floats; a draft file if `name_in_draft` is null.
 Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights);
 

@@ -24,8 +24,8 @@ constexpr std::string_view kNoChecksum = "0000000000000000";
 
 uint64_t HashOfText(std::string_view text) { return HashBytes(std::as_bytes(std::span(text))); }
 
-// Returns the checksum of a file. `header`: the header with zeros for the checksum's digits;
-// `data`: the bytes after the header.
+// Returns the checksum of a file. `header`: the JSON header with zeros for the checksum's digits;
+// `data`: the bytes after it.
 std::string Checksum(std::string_view header, std::string_view data) {
   return HexDigits(Mix(HashOfText(header) ^ Mix(HashOfText(data))));
 }

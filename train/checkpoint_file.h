@@ -37,7 +37,7 @@ struct RunState {
 };
 
 struct CheckpointInfo {
-  Recipe recipe;  // with the fields that data or target determine
+  Recipe recipe;  // including the fields that data or target determine
   RunState state;
   std::string begun;  // the run's record (run_record.h); "" in files of older versions
 };
@@ -54,8 +54,8 @@ using TensorRecord = SafetensorsTensor;  // of "F32", "BF16" or "U8"
 // it. The header's metadata contain a checksum of the whole file.
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors);
 
-// Verifies the checksum that WriteSafetensors stored. Errors: bytes that do not match it. Files
-// without a checksum (of older versions or other programs) pass.
+// Verifies the checksum that WriteSafetensors stored. Errors: a truncated file, a checksum
+// mismatch. Files without a checksum (of older versions or other programs) pass.
 Status CheckSafetensors(const std::string& path);
 
 // The tensor that holds `info` in the file.

@@ -45,7 +45,7 @@ std::vector<TensorRecord> RecordsOf(const std::string& out) {
   return records;
 }
 
-// Rewrites a checkpoint with changed JSON of recipe and counters.
+// Applies `change` to a checkpoint's state (recipe and counters, as JSON) and rewrites the file.
 void ChangeState(const std::string& out, const std::function<void(Json&)>& change) {
   std::vector<TensorRecord> records = RecordsOf(out);
   for (TensorRecord& r : records) {
@@ -87,7 +87,7 @@ class ContinuationTest : public RunTest {
   std::vector<std::string> before_;
 };
 
-// Data with other contents are an error that names the file, even if the file's size is equal.
+// Changed data are an error that names the file, even if its size is unchanged.
 TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
   Begin();
   const std::string data = directory_ + "/text.txt";
@@ -108,7 +108,8 @@ TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
   EXPECT_EQ(ErrorOf(run_), "none");  // the record now has the new data
 }
 
-// A run with other fields is an error that names each difference and the option to go on.
+// Resuming with a different recipe is an error that names each difference, and either the option
+// that continues or the fields that a run cannot change.
 TEST_F(ContinuationTest, OtherRecipesAreNamed) {
   Begin();
   const struct {
@@ -132,8 +133,8 @@ TEST_F(ContinuationTest, OtherRecipesAreNamed) {
   }
 }
 
-// A run resumed with settings that TrainOptions::changes lists continues, and records the new
-// settings.
+// Settings listed in TrainOptions::changes may differ: the run continues and records the new
+// values.
 TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
   Begin();
   TrainOptions longer = Otherwise([](Recipe& r) { r.steps = 6, r.lr = 0.001; });
@@ -165,7 +166,7 @@ TEST_F(ContinuationTest, ForceBeginsAnew) {
   EXPECT_EQ(Losses(run_.out).size(), 2u);
 }
 
-// Another target is an error that names the difference.
+// Resuming with another target is an error that says what differs.
 TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
@@ -185,7 +186,8 @@ TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   EXPECT_EQ(ErrorOf(draft), "none");
 }
 
-// Files of the previous version, without record, checksums and hashes of contents, can be resumed.
+// A run can be resumed from a checkpoint of an older version, which has neither a checksum nor a
+// record of data and target (run_record.h). Its recipe is still compared.
 TEST_F(ContinuationTest, OlderFilesGoOn) {
   Begin();
   ChangeState(run_.out, [](Json& state) { state.erase("begun"); });
@@ -194,7 +196,8 @@ TEST_F(ContinuationTest, OlderFilesGoOn) {
   WriteBytes(CheckpointPath(run_.out), bytes);
   EXPECT_THAT(ErrorOf(Otherwise([](Recipe& r) { r.lr = 0.003; })),
               HasSubstr("lr was 0.0015, now 0.003"));
-  // The stored corpus was made with another `heldout`.
+  // `heldout` determines the stored corpus, which is not encoded again without a record of the
+  // data.
   TrainOptions masked = Otherwise([](Recipe& r) { r.heldout = 0.1; });
   masked.changes = {"heldout"};
   EXPECT_THAT(ErrorOf(masked), HasSubstr("corpus.bin: was made from other data or settings"));
@@ -253,7 +256,7 @@ TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
   EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is not a tokenizer of a run"));
 }
 
-// A run that diverges keeps its last checkpoint with finite results.
+// A diverging run keeps its last checkpoint that has finite results.
 TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
   Begin();
   TrainOptions wild = Otherwise([](Recipe& r) {
@@ -265,7 +268,7 @@ TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
                                              " stays as of step 4"),
                                    HasSubstr("lower --lr")));
   EXPECT_EQ(BytesOf(CheckpointPath(run_.out)) == before_[0], true);
-  wild.recipe.checkpoint_steps = 1;
+  wild.recipe.checkpoint_steps = 1;  // the loss or the weights may be the first to diverge
   EXPECT_THAT(ErrorOf(wild), AnyOf(HasSubstr("training stops"), HasSubstr("is not written")));
   const auto kept = SafetensorsFile::Open(CheckpointPath(run_.out));
   ASSERT_TRUE(kept.ok() && ReadCheckpointInfo(run_.out).ok());
@@ -297,8 +300,9 @@ TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
   EXPECT_FALSE(fs::exists(CheckpointPath(draft.out)));
 }
 
-// EAGLE needs a token with a loss whose next token is in the same document; a text whose only such
-// token is its last one gives no rows, and batches without rows are skipped.
+// EAGLE's loss covers an input of a piece only if another input follows it there. A piece whose
+// tokens with a loss are only its last input or its last target contributes no rows, and batches
+// without rows are skipped.
 TEST_F(ContinuationTest, BatchesWithNothingToLearnAreLeftOut) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   const std::string data = directory_ + "/chat.jsonl";

@@ -71,7 +71,7 @@ uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
   return Mix(key ^ (t.add_bos ? 1 : 0));
 }
 
-// Returns the key that a file of the previous version has. It depends on the data files' sizes
+// Returns the key that the previous version stored in the file. It depends on the data files' sizes
 // instead of their contents.
 uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                         const TokenizerData* given) {
@@ -174,7 +174,8 @@ Result<EncodedDocuments> EncodeAll(const DocumentEncoder& encoder,
   return out;
 }
 
-// Reports on standard error how many documents could not be encoded. Errors: no document could.
+// Reports on standard error how many documents could not be encoded. Errors: none could
+// be encoded.
 Status ReportLeftOut(const EncodedDocuments& encoded) {
   const auto failed = [](const Result<EncodedDocument>& document) { return !document.ok(); };
   const auto first = std::ranges::find_if(encoded, failed);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kCorpusMagic = 0x33737072636b7466;  // "ftkcrps3"
 
-// The file's first bytes. Files of the previous version begin with the key only.
+// The file's header. Files of the previous version begin with the key instead.
 struct CorpusHead {
   uint64_t magic = kCorpusMagic, key = 0;
   uint64_t checksum = 0;  // HashBytes of the rest of the file
@@ -60,7 +60,7 @@ bool IsWithin(const StoredDocument& d, size_t tokens, size_t sources) {
          d.source >= 0 && static_cast<size_t>(d.source) < sources && d.heldout <= 1;
 }
 
-// Reads the bytes after the head into `corpus`. Returns what is wrong with them, or "".
+// Reads the bytes after the header into `corpus`. Returns what is wrong with them, or "".
 std::string ReadBody(std::string_view bytes, size_t sources, size_t vocab, Corpus& corpus) {
   std::vector<StoredDocument> documents;
   if (!Take(bytes, corpus.ids) || !Take(bytes, corpus.learn) || !Take(bytes, documents)) {

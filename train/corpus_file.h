@@ -1,5 +1,5 @@
-// The files of a training directory that derive from its data: the encoded corpus (a cache) and the
-// tokenizer.
+// The files of a training directory that are derived from its data: the encoded corpus (a cache)
+// and the tokenizer.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class CorpusFile {
 
   const std::string& path() const { return path_; }
   // Compares the file's key with `key`, or, for a file of the previous version (without a
-  // checksum), with `older_key`. Reads only the header.
+  // checksum), with `older_key`. Reads only the header. Returns kNone for a missing or short file.
   KeptCorpus Find(uint64_t key, uint64_t older_key) const;
   // Reads and verifies the corpus. Errors: a checksum mismatch; documents, tokens or sources out of
   // bounds (`sources` entries in the recipe, `vocab` tokens).

@@ -61,7 +61,7 @@ TEST_F(CorpusFileTest, ReadsWhatItWrites) {
   EXPECT_EQ(read.documents[0].source, 1);
 }
 
-// A changed byte, from byte 24 on, and a file cut at any length are errors.
+// A changed byte after the header (24 bytes) is an error, and so is a file truncated anywhere.
 TEST_F(CorpusFileTest, EveryByteCounts) {
   for (size_t i = 24; i < bytes_.size(); ++i) {
     std::string bytes = bytes_;

@@ -145,11 +145,12 @@ Corpus Documents(const std::vector<int32_t>& lengths) {
   return corpus;
 }
 
-// No token is an input twice, no sequence is too long, and more than 95 % of the places are used.
+// No token is an input twice, no sequence is too long, and inputs fill more than 95 % of the
+// sequences.
 TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
   std::vector<int32_t> lengths;
   for (int i = 0; i < 500; ++i) lengths.push_back(2 + i * 37 % 150);
-  lengths.push_back(1001);  // longer than a sequence: cut
+  lengths.push_back(1001);  // longer than a sequence: cut into pieces
   const Corpus corpus = Documents(lengths);
   Packer packer(corpus, {1.0}, 128, 5);
   ASSERT_FALSE(packer.empty());
@@ -173,8 +174,8 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   Corpus corpus = Documents({40, 40, 300, 2});
   corpus.learn.assign(corpus.ids.size(), 0);
   corpus.learn[60] = 1;  // in the second document
-  corpus.learn[80 + 128] =
-      1;  // the last target of the third's first piece, and only an input of its second
+  // The last target of the third document's first piece, which is no target of its second.
+  corpus.learn[80 + 128] = 1;
   corpus.learn[80 + 290] = 1;  // in the last piece of the third
   corpus.documents.push_back({0, 40, 0, /*heldout=*/true});
   Packer packer(corpus, {1.0}, 128, 5);
@@ -189,7 +190,7 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
 }
 
-// Packer::At gives an equal sequence whether or not the sequences before it were read.
+// Packer::At returns the same sequence whether or not earlier sequences were read.
 TEST(PackingTest, PositionNeedsNoHistory) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
   Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);
@@ -357,7 +358,8 @@ TEST(EventLogTest, Crc32cVectors) {
 }
 
 TEST(EventLogTest, RecordAndEventBytes) {
-  // The first record of every event file has 24 bytes: its length and the length's checksum.
+  // The first record of every event file holds 24 bytes of data; it begins with that length and the
+  // length's checksum.
   EXPECT_EQ(TensorBoardRecord(std::string(24, 'x')).substr(0, 12),
             std::string("\x18\0\0\0\0\0\0\0\xa3\x7fK\"", 12));
   const std::string event = ScalarEvent(0.0, 300, {{"x", 1.0}});
@@ -394,7 +396,7 @@ TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
                                  HasSubstr("\"step\":3,"), R"({"step":4,"loss":null})"));
 }
 
-// Damaged lines are kept, reported, and do not affect others.
+// Complete damaged lines are kept and reported, and an incomplete last line is dropped.
 TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
   const std::string kept =
       "{\"step\":1,\"loss\":9}\n\x07garbage{\n{\"step\":\"two\"}\n[4]\n{\"step\":3,\"loss\":7}\n";

@@ -26,7 +26,7 @@ struct Document {
   std::vector<Segment> segments;
 };
 
-// Renders a conversation as ChatML; a plain text stays as it is. Both end in <|endoftext|>.
+// Renders a conversation as ChatML; a plain text only gets a newline. Both end in <|endoftext|>.
 Document RenderChatMl(const TextDocument& document);
 
 }  // namespace foretoken::train

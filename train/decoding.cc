@@ -13,15 +13,15 @@ namespace {
 using torch::Tensor;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
-// Columns are counted in multiples of this: fewer shapes of products, and aligned masks.
+// Column counts are rounded up to a multiple of this, for fewer matrix shapes and aligned masks.
 constexpr int64_t kColumns = 16;
 constexpr int64_t kCheckIntervalCpu = 1, kCheckIntervalGpu = 16;
 constexpr int64_t kPrefillRowsCpu = 4096, kPrefillRowsGpu = 65536;
-// Tokens whose logits are computed again in f32; logits in bf16 often tie.
+// Top tokens whose logits are recomputed in f32, because logits in bf16 often tie.
 constexpr int64_t kCandidates = 8;
 
-// Returns the mask of MaskedAttention for prompts that begin at `first` [b]. Padding attends to
-// itself.
+// Returns the mask of MaskedAttention for prompts that begin at columns `first` [b]. Padding
+// attends to itself.
 Tensor PromptMask(const Tensor& first, int64_t columns, int64_t window) {
   const Tensor position = torch::arange(columns, first.options());
   const Tensor query = position.view({-1, 1}), key = position.view({1, -1});
@@ -90,7 +90,7 @@ GreedyDecoder::Live GreedyDecoder::Prefill(std::span<const std::vector<Token>> p
   live.rotation = FactorsOf(ropes_.For(capacity));
   const auto cache = torch::TensorOptions(device_).dtype(compute_);
   for (int64_t i = 0; i < shape_.layers; ++i) {
-    // Zeros, as masked columns must be finite.
+    // Zeros, because masked columns must be finite: their weight is 0, but 0 * NaN is NaN.
     live.keys.push_back(torch::zeros({count * shape_.kv_heads, capacity, shape_.head_dim}, cache));
     live.values.push_back(torch::zeros_like(live.keys.back()));
   }
@@ -193,7 +193,7 @@ Tensor GreedyDecoder::StepAttention(const Tensor& qkv, size_t layer, const Tenso
   const Tensor v = live.values[layer].narrow(1, 0, mask.size(2));
   const double scale = 1.0 / std::sqrt(static_cast<double>(s.head_dim));
   const Tensor scores = at::baddbmm(mask, q, k.transpose(1, 2), 1.0, scale);
-  // softmax sums in f32, whatever the type of its rows.
+  // softmax accumulates in f32 whatever the type of its input.
   return at::bmm(torch::softmax(scores, -1), v).view({count, s.heads * s.head_dim});
 }
 
@@ -219,7 +219,7 @@ Tensor GreedyDecoder::Choose(const Stream& stream) const {
 
 void GreedyDecoder::Compact(const Tensor& ended, Live& live) const {
   const Tensor kept = ended.logical_not().nonzero().squeeze(1).to(device_);
-  // Of rows [B * kv_heads, ...].
+  // Keeps the rows of unfinished sequences of a tensor [B * kv_heads, ...].
   const auto keep = [&](Tensor& part) {
     part = part.view({-1, shape_.kv_heads, part.size(1), part.size(2)})
                .index_select(0, kept)

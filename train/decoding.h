@@ -2,7 +2,7 @@
 //
 // A batch is padded on the left, so that all sequences write the same column of their key-value
 // cache in a step and a step takes few operations. Columns serve as rotary positions: attention
-// depends on differences of positions only. The host waits for a GPU once in 16 steps.
+// depends on differences of positions only. By default, the host waits for a GPU once in 16 steps.
 #pragma once
 
 #include <torch/types.h>
@@ -19,14 +19,14 @@
 namespace foretoken::train {
 
 struct DecodingOptions {
-  int64_t new_tokens = 256;  // of an answer, at most; the token that ends it counts
+  int64_t new_tokens = 256;  // maximum in an answer, including the token that ends it
   std::vector<Token> stop;   // tokens that end an answer
   // Steps between two checks for finished sequences. The host waits for the device at each check.
   // 0: by device.
   int64_t check_interval = 0;
   // Finished sequences leave the batch when the share of unfinished ones falls below this.
   double compact_below = 0.5;
-  int64_t prefill_rows = 0;  // rows, padding included, in one pass over prompts; 0: by device
+  int64_t prefill_rows = 0;  // maximum in a pass over prompts, with padding; 0: by device
 };
 
 struct GreedyAnswer {
@@ -48,14 +48,14 @@ class GreedyDecoder {
   // `model` must outlive this.
   GreedyDecoder(const Llama& model, DecodingOptions options);
 
-  // Continues each of `prompts`; the answers are in their order. The cache takes 2 * layers *
-  // kv_heads * head_dim values of the compute type for each of prompts.size() * (longest prompt +
-  // new_tokens) columns, rounded up. Throws c10::Error if memory is short. REQUIRES: no prompt is
-  // empty.
+  // Continues each of `prompts`; the answers are in their order. The cache holds prompts.size()
+  // sequences of longest prompt + new_tokens columns, rounded up; a column takes 2 * layers *
+  // kv_heads * head_dim values of the compute type. Throws c10::Error if memory is short. REQUIRES:
+  // no prompt is empty.
   std::vector<GreedyAnswer> Decode(std::span<const std::vector<Token>> prompts, const Watch& watch);
 
  private:
-  // The sequences of a batch that are still decoded. B: their number.
+  // The sequences of a batch that are still being decoded. B: their number.
   struct Live {
     int64_t columns = 0;              // used in the cache
     torch::Tensor mask;               // [B * kv_heads, 1, capacity]: 0, or -inf if not attended to

@@ -36,7 +36,7 @@ std::vector<Tokens> RandomPrompts(int64_t vocab) {
   return prompts;
 }
 
-// The greedy answer by Features of the whole text, one token after another.
+// Returns the greedy answer, with a forward pass over the whole text for each token.
 GreedyAnswer Reference(FrozenTarget& target, Tokens text, const DecodingOptions& options) {
   const torch::NoGradGuard no_grad;
   GreedyAnswer answer;
@@ -59,7 +59,7 @@ GreedyAnswer Reference(FrozenTarget& target, Tokens text, const DecodingOptions&
   return answer;
 }
 
-// Expects the reference's answers to `prompts`.
+// Expects a batch of `prompts` to get the reference's answers.
 void ExpectAnswers(FrozenTarget& target, const std::vector<Tokens>& prompts,
                    const DecodingOptions& options) {
   GreedyDecoder decoder(target.model(), options);
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(Families, DecodingTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
                                          "llama-yarn", "mistral", "qwen2", "qwen3"));
 
-// Stop tokens end answers; finished sequences leave the batch without an effect on others.
+// Stop tokens end answers; finished sequences leave the batch without affecting the others.
 TEST(DecodingStopTest, AnswersEndAtStopTokens) {
   const auto target = OpenFamily("llama");
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);
@@ -117,7 +117,7 @@ TEST(DecodingStopTest, AnswersEndAtStopTokens) {
   ExpectAnswers(*target, prompts, options);
 }
 
-// A watch that returns false stops the batch; finished answers are whole.
+// A watch that returns false stops the batch; the answers that have ended are complete.
 TEST(DecodingStopTest, TheWatchEndsABatch) {
   const auto target = OpenFamily("llama");
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);
@@ -138,7 +138,7 @@ TEST(DecodingStopTest, TheWatchEndsABatch) {
   EXPECT_EQ(finished, whole);
 }
 
-// Products in bf16 decode too, and choose tokens by their logits in f32.
+// Decoding with products in bf16, which chooses tokens by logits in f32, fills every answer.
 TEST(DecodingStopTest, Bf16Decodes) {
   const auto target =
       *FrozenTarget::Open(FT_SOURCE_DIR "/tests/parity/model/qwen3", torch::kBFloat16, torch::kCPU);

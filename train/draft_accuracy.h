@@ -37,9 +37,9 @@ class DraftAccuracy {
       : right_(steps), reached_(steps), first_(steps), among_(steps), asked_(steps) {}
 
   // `said` [rows, kLikeliest]: the target's top tokens; row r predicts token r + 1. guesses[k], of
-  // equal shape: the draft's top tokens at step k + 1; row r has read a pair that ends with token r
-  // + 1, and predicts token r + 2. All come from Likeliest; rows outside JudgedRows may have any
-  // values.
+  // the same shape: the draft's top tokens at step k + 1; row r has consumed a pair that ends
+  // with token r + 1, and predicts token r + 2. All come from Likeliest; rows outside JudgedRows
+  // may have any values.
   void Add(const Batch& batch, const torch::Tensor& said,
            const std::vector<torch::Tensor>& guesses);
 

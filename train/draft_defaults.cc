@@ -15,7 +15,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kMeasuredWidth = 512.0;
+constexpr double kMeasuredWidth = 512.0;  // hidden size up to which DraftDefaults::rate holds
 constexpr int64_t kTokensOfStep = 2048, kLongestSequence = 1024;
 constexpr int64_t kSteps = 2000, kEvalEvery = 100, kEvalSequences = 16;
 constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // with a time budget

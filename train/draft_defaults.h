@@ -15,7 +15,7 @@ struct DraftDefaults {
   // inverse proportion to the hidden size. 0: the method trains no draft.
   double rate = 0.0;
   bool masks_user = true;                  // the loss covers answers only
-  std::array<const char*, 2> shares = {};  // settings that share the target's parts, "name=value"
+  std::array<const char*, 2> shares = {};  // settings that share parts of the target, "name=value"
   // The drafter that loads the method's drafts; null: the drafter with the method's name.
   const char* drafter = nullptr;
 };
@@ -28,7 +28,7 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
 
 // Restores, for a run that is resumed, the fields whose defaults depend on the machine:
 // `accumulate` (on the number of workers) and `dtype` (on the CPU's instructions), unless they are
-// in `named`. `run`: its directory. If that has no readable checkpoint, nothing changes.
+// in `named`. `run`: the run's directory. Without a readable checkpoint there, nothing changes.
 void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
                          Recipe& recipe);
 

@@ -23,9 +23,9 @@ DraftInfo InfoOfHeads(const Recipe& recipe, std::vector<int> taps, int heads,
 
 // Writes the checkpoint's weights as a draft file. `draft`: the metadata that depend on the method.
 // This function adds the target, the record of training, draft.method if that is empty, and the
-// geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks if its
-// width is set. Errors: a target or ranking that cannot be read or does not fit, a tensor for which
-// `name` returns "", a path that does not end in .gguf, errors of the file system.
+// geometry: `layers` decoder layers of the target's shape, or of the sizes in draft.blocks if
+// draft.blocks.hidden is not 0. Errors: a target or ranking that cannot be read or does not fit, a
+// tensor for which `name` returns "", a path that does not end in .gguf, file-system errors.
 Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, DraftInfo draft,
                    int layers, const DraftName& name);
 

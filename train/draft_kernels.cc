@@ -13,7 +13,7 @@ namespace {
 
 // The matrix and position of a row of queries.
 struct QueryRow {
-  int64_t matrix, pos, first;  // first: its first visible position
+  int64_t matrix, pos, first;  // first: the first key position that it attends to
 };
 
 inline QueryRow RowOf(const AlignedShape& s, const int32_t* first_key, int64_t row) {
@@ -23,14 +23,15 @@ inline QueryRow RowOf(const AlignedShape& s, const int32_t* first_key, int64_t r
   return {matrix, pos, first_key[matrix / a.kv_heads * a.length + pos]};
 }
 
-// The offset of the row of late source i that position `pos` attends to, in
-// [late][matrices][length][head_dim].
+// Returns the offset, in elements, of the key or value of late source i that position `pos` attends
+// to, in an array [late][matrices][length][head_dim].
 inline int64_t LateRow(const AlignedShape& s, int64_t matrix, int64_t pos, int64_t i) {
   const AttentionShape& a = s.attention;
   const int64_t column = pos - (s.late - 1 - i);
   return ((i * a.batch * a.kv_heads + matrix) * a.length + column) * a.head_dim;
 }
 
+// Whether the row attends to late source i: its key there must not precede the document.
 inline bool SeesLate(const AlignedShape& s, const QueryRow& row, int64_t i) {
   return row.pos - (s.late - 1 - i) >= row.first;
 }
@@ -50,7 +51,7 @@ void AlignedSoftmax(int64_t begin, int64_t end, const AlignedShape& s, const int
     const QueryRow at = RowOf(s, first_key, row);
     T* p = scores + row * s.keys;
     float* late = late_probs + row * s.late;
-    const int64_t last = at.pos + 1 - s.late;  // end of the visible base keys, exclusive
+    const int64_t last = at.pos + 1 - s.late;  // end of the visible base keys
     const int64_t first = at.first < last ? at.first : 0, stop = at.first < last ? last : 0;
     float highest = -FLT_MAX;
     for (int64_t i = first; i < stop; ++i) highest = Load(p[i]) > highest ? Load(p[i]) : highest;

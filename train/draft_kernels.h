@@ -7,16 +7,16 @@ namespace foretoken::train {
 
 // The attention of a HASS alignment pass (H-25). The base keys are computed from the target's
 // features. Each of the `late` earlier passes adds a late source: keys computed from the features
-// that this pass predicted. Position p attends to the base keys up to p - late, and to one key of
-// each late source: for source i in [0, late), the key at p - (late - 1 - i). Base and late keys at
-// positions before first_key[batch][p] are masked. Late keys and values are
+// predicted by that earlier pass. Position p attends to the base keys up to p - late, and to one
+// key of each late source: for source i in [0, late), the key at p - (late - 1 - i). Base and late
+// keys at positions before first_key[batch][p] are masked. Late keys and values are
 // [late][matrices][length][head_dim].
 //
 // Query rows of query block `index` are [matrices][group][block], as in train_kernels.h.
 struct AlignedShape {
   AttentionShape attention;
   int64_t index;  // query block
-  int64_t keys;   // base keys held: (index + 1) * block
+  int64_t keys;   // columns of the base scores: (index + 1) * block
   int64_t late;   // number of late sources, at least 1
 };
 
@@ -54,11 +54,11 @@ struct DraftKernels {
   // dx = dwide + dnarrow; dbias += the sum of dx over rows.
   void (*add_bias_backward)(int64_t begin, int64_t end, int64_t width, const float* dwide,
                             const T* dnarrow, T* dx, float* dbias);
-  // out[i] = values[rows[i]].
+  // out[i] = values[rows[i]], rounded to T.
   void (*gather_rows)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
                       const float* values, T* out);
   // loss[i] = mean SmoothL1 (beta 1) of guesses[rows[i]] - wanted[i]; gradient[rows[i]] = added[i]
-  // + factor * the gradient of loss[i].
+  // + factor * the gradient of loss[i] with respect to guesses[rows[i]].
   void (*smooth_l1)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
                     const float* guesses, const T* wanted, const T* added, float factor,
                     float* gradient, float* loss);

@@ -45,7 +45,7 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
 }
 
 // Attention by blocks of query positions, like AttentionFn (ops.cc). The sources after the first
-// have few scores per row, so the softmax kernel computes them instead of a matrix product.
+// have one score per row each, so the softmax kernel computes them instead of a matrix product.
 class AlignedAttentionFn : public Function<AlignedAttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,

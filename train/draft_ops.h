@@ -12,18 +12,18 @@ namespace foretoken::train {
 // * head_dim]. `qkv`: the rows [q | k | v] of all sources, concatenated: [sources * rows, width].
 // Source 0 is computed from the target's features, source i from those that pass i predicted;
 // queries come from the last source. With late = sources - 1, position p attends to source 0 up to
-// p - late and, for i = 1 .. late, to source i at p - (late - i), but to nothing before first_key
-// [batch, length]. With one source this is ordinary causal attention.
+// p - late and, for i = 1 .. late, to source i at p - (late - i). Keys before first_key [batch,
+// length] are masked. With one source this is ordinary causal attention.
 torch::Tensor AlignedAttention(const torch::Tensor& qkv, int64_t sources,
                                const AttentionShape& shape, const torch::Tensor& rope,
                                const torch::Tensor& first_key);
-// AlignedAttention composed of libtorch operations: for GPUs, and the tests' reference.
+// AlignedAttention composed of libtorch operations. Used on GPUs, and as the reference in tests.
 torch::Tensor PlainAlignedAttention(const torch::Tensor& qkv, int64_t sources,
                                     const AttentionShape& shape, const torch::Tensor& rope,
                                     const torch::Tensor& first_key);
 
 // Returns the targets of a draft's distribution, f32: soft * p + hard * (p for the top-k tokens, 0
-// for others), with k = `top` and p = softmax(logits) by row.
+// for others), with k = `top` <= kMostTopTokens and p = softmax(logits) by row.
 torch::Tensor DistillationTargets(const torch::Tensor& logits, double soft, double hard,
                                   int64_t top);
 // Returns -sum(targets * log softmax(logits)) by row, f32. Overwrites logits with `scale` times the
@@ -40,9 +40,9 @@ torch::Tensor DistillationLoss(const torch::Tensor& x, const Matrix& table,
 // Returns the given rows of f32 `values`, converted to `type`.
 torch::Tensor GatherRows(const torch::Tensor& values, const torch::Tensor& rows,
                          torch::ScalarType type);
-// Returns the mean SmoothL1 (beta 1) of each row between guesses[rows] (f32) and `wanted`, f32.
-// gradient[rows] becomes `added` + factor * the loss's gradient. `added` and `wanted` have the same
-// type.
+// Returns the mean SmoothL1 (beta 1) between each of guesses[rows] (f32) and its row of `wanted`,
+// f32. gradient[rows] becomes `added` + factor * the loss's gradient. `added` and `wanted` have the
+// same type.
 torch::Tensor SmoothL1(const torch::Tensor& guesses, const torch::Tensor& rows,
                        const torch::Tensor& wanted, const torch::Tensor& added, double factor,
                        torch::Tensor gradient);
@@ -51,7 +51,7 @@ struct Biased {
   torch::Tensor wide;    // x + bias, f32
   torch::Tensor narrow;  // x + bias, in x's type
 };
-// Differentiable.
+// Adds `bias` (f32) to every row of `x`. Differentiable.
 Biased AddBias(const torch::Tensor& x, const torch::Tensor& bias);
 
 inline constexpr int64_t kMostTopTokens = 128;  // the largest `top` of DistillationTargets

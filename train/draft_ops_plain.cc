@@ -1,3 +1,4 @@
+// PlainAlignedAttention (draft_ops.h).
 #include <cmath>
 #include <limits>
 
@@ -11,7 +12,9 @@ using torch::Tensor;
 
 namespace {
 
-constexpr int64_t kAligned = 8;  // columns
+// Late scores are padded to a multiple of this many columns. If the length is a multiple too, the
+// rows of the products with `probs` are aligned.
+constexpr int64_t kAligned = 8;
 
 }  // namespace
 
@@ -36,14 +39,13 @@ Tensor PlainAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
                                     .mul(factor)
                                     .masked_fill(visible.logical_not(), -infinite)};
   const auto behind = [&](const Tensor& x, int64_t source) {
-    return x[source].roll(late - source, 2);  // row p: position p - (late - source)
+    return x[source].roll(late - source, 2);  // row p holds position p - (late - source)
   };
   for (int64_t i = 1; i < sources; ++i) {
     const Tensor hidden = (pos - (late - i)).lt(first_key).view({s.batch, 1, s.length, 1});
     const Tensor product = q.to(torch::kFloat32) * behind(k, i).to(torch::kFloat32);
     scores.push_back(product.sum(-1, true).mul(factor).masked_fill(hidden, -infinite));
   }
-  // Rows of a multiple of eight columns keep the products below aligned.
   if (late > 0) {
     const int64_t filling = RoundUp(late, kAligned) - late;
     scores.push_back(

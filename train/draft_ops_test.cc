@@ -1,4 +1,4 @@
-// Tests of drafters' operations and losses against the vectors of H-25 and L-3, libtorch
+// Tests of drafters' operations and losses against the test vectors of H-25 and L-3, libtorch
 // operations, and finite differences.
 #include "draft_ops.h"
 
@@ -22,8 +22,8 @@ std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
   return {values.data_ptr<int64_t>(), values.data_ptr<int64_t>() + values.numel()};
 }
 
-// The mask of AlignedAttention for one sequence: [length, length] int64, the source from which
-// query p (row) takes key c (column), or -1 if it does not attend to the key.
+// Returns the mask of AlignedAttention for one sequence: [length, length] int64, the source from
+// which query p (row) takes key c (column), or -1 if it does not attend to the key.
 Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
   const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);
   const Tensor behind = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
@@ -32,8 +32,8 @@ Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
   return source.masked_fill(hidden, -1);
 }
 
-// AlignedAttention by that mask: the scores with the keys of every source, of which a query uses
-// one for each column.
+// Computes AlignedAttention with the mask of AlignmentSources: computes the scores with the keys of
+// every source, and uses those of one source in each column.
 Tensor DenseAlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape& s,
                              const Tensor& rope, const Tensor& first_key) {
   const Tensor heads =
@@ -55,7 +55,7 @@ Tensor DenseAlignedAttention(const Tensor& qkv, int64_t sources, const Attention
   return mixed.transpose(1, 2).reshape({s.batch * s.length, s.heads * s.head_dim});
 }
 
-// Runs on every set of kernels that this CPU supports.
+// Runs with every kernel set that this CPU supports.
 class DraftOpsTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -66,8 +66,8 @@ class DraftOpsTest : public testing::TestWithParam<int> {
 };
 INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKernelSets()));
 
-// The vectors of H-25: one document of T = 5 tokens. Values: -1 where a key is not attended to, 0
-// where it comes from the target's feature, i where it comes from pass i.
+// The test vectors of H-25: one document of T = 5 tokens. Values: -1 where a key is not attended
+// to, 0 where it comes from the target's feature, i where it comes from pass i.
 TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {
@@ -135,7 +135,7 @@ TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
   ExpectNear(GradOf(b).to(torch::kFloat32), GradOf(a), 0.03);
 }
 
-// The vectors of L-3, for logits whose softmax gives P and S.
+// The test vectors of L-3, with logits whose softmax gives P and S.
 TEST_P(DraftOpsTest, LossesFollowTheVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
@@ -180,7 +180,7 @@ TEST_P(DraftOpsTest, TopTokensAreTheHighest) {
   ExpectNear(targets, torch::zeros_like(p).scatter(1, ids, best), 1e-6);
 }
 
-// The loss by its definition, differentiated by libtorch's autograd.
+// The EAGLE loss as defined, differentiated by libtorch's autograd.
 Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor& head,
                      const Tensor& learnt, const EagleLossOptions& options, double scale) {
   const int64_t rows = features.size(0);

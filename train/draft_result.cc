@@ -12,10 +12,10 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kUsualSeconds = 90.0;   // of a measurement, without a budget
-constexpr double kMeasuredShare = 0.35;  // of SecondsAfterTraining: other work may use the cores
+constexpr double kUsualSeconds = 90.0;   // of the measurement of a run without a budget
+constexpr double kMeasuredShare = 0.35;  // of SecondsAfterTraining; other work may use the cores
 
-// The command line with which the user can repeat the measurement.
+// Returns the command line with which the user can repeat the measurement.
 std::string CommandText(const AnswerTrial& trial, const std::string& method) {
   std::string text = "foretoken";
   for (const std::string& word : TrialCommand(trial, method, "FILE")) text += " " + word;
@@ -47,7 +47,7 @@ Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
   return trial;
 }
 
-// Exports the checkpoint as a draft file, with the measurement if there is one.
+// Exports the checkpoint as a draft file, with the stored measurement if there is one.
 Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const std::string& run) {
   ExportRequest request;
   request.checkpoint = run;

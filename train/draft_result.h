@@ -8,8 +8,8 @@
 
 namespace foretoken::train {
 
-// Returns the number of steps that the run in options.out has taken, if it is resumed; -1 for a new
-// run.
+// Returns the number of steps that the run in options.out has taken, or -1 if there is no readable
+// checkpoint or options.force starts over.
 int64_t StepsBefore(const TrainOptions& options);
 
 // Finishes a draft's run after Train. `steps_before`: the result of StepsBefore before Train. If

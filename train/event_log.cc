@@ -52,7 +52,7 @@ double WallTime() {
   return std::chrono::duration<double>(now).count();
 }
 
-// Returns the step that `line` logs, or nothing if it is not a step's line.
+// Returns the step number of a log line, or nullopt if the line does not record a step.
 std::optional<int64_t> StepOf(std::string_view line) {
   const auto json = ParseJson(line, "");
   if (!json.ok() || !json->is_object() || !json->contains("step")) return std::nullopt;
@@ -61,7 +61,9 @@ std::optional<int64_t> StepOf(std::string_view line) {
   return step.get<int64_t>();
 }
 
-// Returns the lines of log.jsonl without those of steps after `last_step`. Damaged lines are kept.
+// Returns the lines of the log at `path`, without those of steps after `last_step` and without an
+// incomplete last line. Complete lines that are not steps are kept and reported. Returns "" if the
+// file cannot be opened.
 std::string KeptLines(const std::string& path, int64_t last_step) {
   std::string kept;
   const auto file = MappedFile::Open(path);
@@ -69,7 +71,7 @@ std::string KeptLines(const std::string& path, int64_t last_step) {
   std::string_view rest = file->text();
   for (int64_t number = 1; !rest.empty(); ++number) {
     const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) break;  // cut off by a kill
+    if (end == std::string_view::npos) break;  // incomplete: killed while writing it
     const std::optional<int64_t> step = StepOf(rest.substr(0, end));
     if (!step) {
       std::fprintf(stderr, "%s:%ld: is not a step of a run; the line is kept\n", path.c_str(),

@@ -1,4 +1,4 @@
-// Words for how a child process ended.
+// Describes how a child process ended.
 #pragma once
 
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 
 namespace foretoken::train {
 
-// `status`: as waitpid returns it. "exited with status 1" or "was killed by signal 9".
+// Returns "exited with status 1" or "was killed by signal 9". `status`: as stored by waitpid.
 inline std::string DescribeExit(int status) {
   return WIFSIGNALED(status) ? "was killed by signal " + std::to_string(WTERMSIG(status))
                              : "exited with status " + std::to_string(WEXITSTATUS(status));

@@ -11,7 +11,7 @@
 namespace foretoken::train {
 namespace {
 
-// A checkpoint as a model in Hugging Face's layout, without the optimiser's moments.
+// A checkpoint's weights as a model file in Hugging Face's layout, without the optimiser's moments.
 class CheckpointModel : public ModelFile {
  public:
   CheckpointModel(SafetensorsFile file, ModelConfig config, TokenizerData tokenizer)

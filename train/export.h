@@ -23,8 +23,8 @@ struct ExportRequest {
   bool force = false;  // replace an existing `path`
 };
 
-// The configuration of the model that `train lm` trains; for a drafter's recipe, that of its
-// target.
+// Returns the configuration of the model that `train lm` trains; for a drafter's recipe, that of
+// its target.
 ModelConfig ConfigOf(const Recipe& recipe);
 
 // Checks that the export may write to request.path. Errors: the path exists and `force` is not set.
@@ -32,7 +32,7 @@ Status CheckExportPath(const ExportRequest& request);
 
 // Writes the checkpoint in directory `checkpoint` as one GGUF file of the llama architecture, with
 // tokenizer, chat template and a record of the training. Errors: a directory without a checkpoint
-// or tokenizer; errors of the file system.
+// or tokenizer; file-system errors.
 Status ExportGguf(const std::string& checkpoint, const std::string& path, FileType type);
 
 // Writes the checkpoint as a Hugging Face directory: config.json, generation_config.json,
@@ -41,12 +41,12 @@ Status ExportGguf(const std::string& checkpoint, const std::string& path, FileTy
 Status ExportHuggingFace(const std::string& checkpoint, const std::string& directory,
                          FileType type);
 
-// Checks like CheckExportPath that the export may write a directory in the layout request.layout.
+// Like CheckExportPath, for a directory in the layout request.layout.
 Status CheckServedPath(const ExportRequest& request);
 
 // Writes a drafter's checkpoint as a directory for another server (docs/serve_elsewhere.md).
 // Errors: those of the method's export and of WriteServedDraft; a type other than F32, F16 and
-// BF16.
+// BF16; a language model; a layout that does not support the method's drafts.
 Status ExportServed(const ExportRequest& request, const CheckpointInfo& info, const Method& method);
 
 }  // namespace foretoken::train

@@ -1,4 +1,4 @@
-// Exports drafters' checkpoints as directories for other servers, by way of a temporary draft file.
+// Exports drafters' checkpoints as directories for other servers, via a temporary draft file.
 #include <algorithm>
 #include <filesystem>
 #include <iterator>

@@ -9,6 +9,7 @@ namespace {
 
 using torch::Tensor;
 
+// A piece of a document in a batch: rows [row, row + count).
 struct BatchPiece {
   int64_t row = 0, count = 0;
   PieceKey key;
@@ -34,7 +35,7 @@ size_t RowBytes(const Tensor& rows) {
   return static_cast<size_t>(rows.size(1)) * rows.element_size();
 }
 
-// Calls visit(the piece's rows in a tensor, their offset in the payload, bytes) for each tensor.
+// For each tensor, calls visit(address of the piece's rows, their offset in the payload, bytes).
 template <typename Visit>
 void ForParts(const std::vector<Tensor>& tensors, const BatchPiece& piece, const Visit& visit) {
   size_t offset = 0;
@@ -92,7 +93,7 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& wh
     std::vector<Tensor> computed = compute();
     for (Tensor& t : computed) t = t.to(torch::kCPU).contiguous();
     for (const BatchPiece& piece : missing) {
-      if (read(piece)) continue;  // added for an equal piece of this batch
+      if (read(piece)) continue;  // just added, for an equal piece of this batch
       Gather(computed, piece, payload_.data());
       Scatter(payload_.data(), piece, found);
       file_->Add(piece.key, payload_);

@@ -1,4 +1,5 @@
-// A cache of the rows that the frozen target computes for pieces of documents, for later epochs.
+// A cache of the rows that the frozen target computes for pieces of documents. Later epochs read
+// them instead of running the target.
 #pragma once
 
 #include <torch/types.h>
@@ -19,15 +20,15 @@ struct RowForm {
   torch::ScalarType type = torch::kFloat32;
 };
 
-// The packing of documents changes in every epoch, but attention stays inside a piece of a
-// document, so the piece's tokens determine its rows. A piece keeps the rows that were computed for
-// it first, even when the target runs again because other pieces of a batch are missing. A run
-// resumed after a kill therefore gets the rows of the uninterrupted run, although the file has
-// records of steps after the checkpoint.
+// Stores and finds rows by the tokens of their piece. The packing of documents changes in every
+// epoch, but attention stays inside a piece of a document, so the piece's tokens determine its
+// rows. A piece keeps the rows that were computed for it first, even when the target runs again
+// because other pieces of a batch are missing. A run resumed after a kill therefore gets the rows
+// of the uninterrupted run, although the file has records of steps after the checkpoint.
 //
 // Results with and without a cache differ by rounding, in bf16 and f32: keys are rotated by the
 // position in the sequence, which changes between epochs. At an unchanged position, the rows of a
-// piece have equal bits.
+// piece are bit-identical.
 class FeatureCache {
  public:
   // `report`: whether the destructor prints on stderr how many batches were served.

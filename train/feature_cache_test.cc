@@ -1,5 +1,5 @@
-// Tests of the feature cache: a piece keeps the rows that were computed first, in any batch; whole
-// runs of every method.
+// Tests of the feature cache: a piece keeps the rows that were computed for it first, in whatever
+// batch it appears. Also trains every method with and without the cache.
 #include "feature_cache.h"
 
 #include <gmock/gmock.h>
@@ -53,7 +53,8 @@ class FeatureCacheTest : public RunTest {
 
 void ExpectBits(const Tensor& a, const Tensor& b) { EXPECT_TRUE(a.equal(b)); }
 
-// Rows from the file have the bits that the target computed, wherever in a batch their piece is.
+// Rows from the file are bit-identical to those that the target computed, wherever in a batch their
+// piece is.
 TEST_F(FeatureCacheTest, ServesWhatTheTargetComputed) {
   const Batch batch = Packed({{kA, kB}, {kC}});
   const Tensor computed = plain_->Features(batch), first = cached_->Features(batch);
@@ -70,7 +71,8 @@ TEST_F(FeatureCacheTest, ServesWhatTheTargetComputed) {
   ExpectBits(second.slice(0, kRows + 12, kRows + 22), first.slice(0, 0, 10));
 }
 
-// Rows do not depend on how much of a batch is in the file, which makes a resumed run exact.
+// A piece's rows do not depend on which other pieces of its batch are in the file, so a resumed run
+// is exact.
 TEST_F(FeatureCacheTest, RowsStayThoseOfTheFirstTime) {
   const Tensor first = cached_->Features(Packed({{kA, kB}}));
   const Batch batch = Packed({{kD, kA}, {kC, kD}});
@@ -124,8 +126,8 @@ TEST_F(FeatureCacheTest, RefusesAnotherTarget) {
   EXPECT_THAT(trained_on.error().message, HasSubstr("its weights is "));
 }
 
-// Writes documents longer than half a sequence and no longer than one. Each begins a sequence in
-// every epoch, so that its rows have the same bits.
+// Writes documents that are longer than half a sequence but fit in one. Each begins a sequence in
+// every epoch, so its rows are bit-identical in all epochs.
 void WriteLongDocuments(const std::string& path) {
   std::ofstream out(path);
   for (int i = 10; i < 30; ++i) {
@@ -163,7 +165,8 @@ CacheUse TrainAndRead(TrainOptions options) {
   return use;
 }
 
-// Runs with and without a cache have equal losses if every document keeps its position.
+// Runs with and without a cache have equal losses if every document keeps its position in the
+// sequence.
 TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const std::string text = directory_ + "/long.txt";
@@ -176,12 +179,12 @@ TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
     Recipe& r = options.recipe;
     r.data = {{text, 1.0}};
     r.heldout = 0.2;
-    r.dtype = "bf16";  // in f32 a BLAS may round rows by their place in the batch
+    r.dtype = "bf16";  // in f32, a BLAS's rounding may depend on a row's place
     r.steps = 12;      // 48 sequences: three epochs
     r.warmup = 2;
     r.eval_every = 4;
     for (const Setting& setting : method->settings) {
-      // This is a setting of edd; the target has only two layers.
+      // `layer` is a setting of edd; the target has only two layers.
       if (setting.name == std::string("layer")) r.settings["layer"] = "1";
     }
     const Status trained = Train(options);

@@ -20,8 +20,8 @@ namespace {
 
 constexpr uint64_t kFileMagic = 0x3174616566746b66;    // "fktfeat1", with the format's version
 constexpr uint64_t kRecordMagic = 0x64726f6365726b66;  // "fkrecord"
-constexpr uint64_t kLongestOwner = 1 << 16;
-constexpr uint64_t kSecondHash = 0x7365636f6e64;
+constexpr uint64_t kLongestOwner = 1 << 16;            // bytes of its JSON
+constexpr uint64_t kSecondHash = 0x7365636f6e64;       // "second", seeds PieceKey::second
 
 // The file's first bytes; the owner follows as JSON.
 struct FileHead {

@@ -1,5 +1,5 @@
-// A file of a frozen target's results: records with keys, which are appended and never changed. The
-// file is a cache and can be deleted at any time.
+// A file of a frozen target's results. Its records have keys, and are appended and never changed.
+// The file is a cache and can be deleted at any time.
 #pragma once
 
 #include <cstddef>
@@ -24,26 +24,27 @@ struct PieceKey {
 // Returns the key of computation `what` on the tokens `ids`, which attend only to each other.
 PieceKey KeyOfPiece(std::string_view what, std::span<const int32_t> ids);
 
-// Returns the identity of a feature file's owner: the target's description, everything else that
-// its hidden states depend on, a hash of its weights and the element type `rows`. The hash tells
-// the target from a model of equal name and sizes that was trained further. Reads all weights.
+// Returns the identity of a feature file's owner: the target's fingerprint, all other settings that
+// its hidden states depend on, a hash of its weights, and `rows`, the element type of the rows. The
+// hash distinguishes the target from a model of equal name and sizes that was trained further.
+// Reads all weights.
 Json FeatureOwner(const ModelFile& target, const std::string& rows);
 
-// Thread-safety: one thread. The file is open in one process at a time.
+// An open feature file. Used by one thread; a file can be open in only one process at a time.
 class FeatureFile {
  public:
-  // Opens or creates the file at `path`, and truncates an incomplete last record of a killed run.
-  // Records do not grow the file beyond `limit` bytes. Errors: file-system errors; a file that is
-  // open in another process or is not a feature file; a file whose owner differs from `owner` (the
-  // message names the first difference).
+  // Opens or creates the file at `path`, and truncates an incomplete last record, left by a
+  // killed run. Records do not grow the file beyond `limit` bytes. Errors: file-system errors; a
+  // file that is open in another process or is not a feature file; a file whose owner differs from
+  // `owner` (the message names the first difference).
   static Result<std::unique_ptr<FeatureFile>> Open(const std::string& path, const Json& owner,
                                                    uint64_t limit);
   FeatureFile(const FeatureFile&) = delete;
   FeatureFile& operator=(const FeatureFile&) = delete;
   ~FeatureFile();
 
-  // Fills `payload` and returns true, or returns false if there is no record of this key and size.
-  // Drops a damaged record from the index.
+  // Fills `payload` and returns true, or returns false if there is no intact record of this key and
+  // size. Drops a record that is damaged or of another size from the index.
   bool Read(const PieceKey& key, std::span<std::byte> payload);
   // Appends a record if it fits below the limit. A failed write is reported on stderr and stops all
   // further additions. REQUIRES: the last Read of `key` returned false.

@@ -1,5 +1,5 @@
-// Tests of the feature file: added records are found, also by the next run; the size limit, damaged
-// files, files of other targets or programs.
+// Tests of the feature file: records are found again, also by the next run; the size limit; damaged
+// files; files of other targets and other programs.
 #include "feature_file.h"
 
 #include <gmock/gmock.h>
@@ -62,7 +62,7 @@ class FeatureFileTest : public testing::Test {
   std::string directory_, path_;
 };
 
-// Keys differ if the tokens, their order, their number or the purpose differ.
+// Keys differ if the tokens, their order, their number or the computation differ.
 TEST(PieceKeyTest, TokensCountAndPurposeTell) {
   const std::vector<PieceKey> keys = {
       KeyOf({1, 2}), KeyOf({2, 1}), KeyOf({1, 2, 0}),
@@ -135,7 +135,7 @@ TEST_F(FeatureFileTest, CutsOffHalfARecord) {
     ExpectHolds(*file, KeyOf({2}), Payload(60, 3));
     if (size < whole + 9) break;
   }
-  // A payload without a head.
+  // A payload without its head, which is written last.
   std::filesystem::resize_file(path_, whole);
   std::filesystem::resize_file(path_, all);
   EXPECT_EQ(Open()->bytes(), whole);
@@ -208,7 +208,7 @@ TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
   ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
 }
 
-// The owner includes rotary scaling, which changes the features of equal weights.
+// The owner includes rotary scaling, which changes the features that equal weights give.
 TEST(FeatureOwnerTest, TellsHowPositionsAreScaled) {
   const auto owner = [](const char* name) {
     const auto model = ModelFile::Open(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);

@@ -13,7 +13,7 @@ Status FindRun(const Method& method, TrainOptions& options) {
   const std::string checkpoint = CheckpointPath(options.out);
   std::error_code fault;
   options.kept = {.tokenizer = !options.force && std::filesystem::exists(checkpoint, fault)};
-  if (options.rank > 0) return {};  // the leader does the comparison
+  if (options.rank > 0) return {};  // only the leader compares and removes
   FT_ASSIGN_OR_RETURN(options.begun, RecordRun(options.recipe, options.data_base));
   if (options.kept.tokenizer) {
     FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(options.out));

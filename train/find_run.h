@@ -6,10 +6,11 @@
 
 namespace foretoken::train {
 
-// Fills options.begun, the record of this run, and options.kept, what a resumed run in options.out
-// depends on. With options.force, removes the checkpoint and the measurements of the run in
-// options.out. Errors: data or target that cannot be read; a damaged checkpoint; a run begun with
-// other settings (run_record.h).
+// Fills options.begun (the record of this run) and options.kept (the files in options.out that a
+// resumed run depends on). With options.force, removes the checkpoint and the measurements of the
+// run in options.out. Workers other than the leader only fill options.kept. Errors: data or target
+// that cannot be read; a damaged checkpoint; a run in options.out that was begun with other
+// settings, unless options.changes names them (run_record.h).
 Status FindRun(const Method& method, TrainOptions& options);
 
 }  // namespace foretoken::train

@@ -25,9 +25,10 @@ constexpr RecordedPoint kRecorded[] = {
 #undef FT_RECORDED
 };
 
+// The forecast says when the recorded run reached this tau, if that is beyond the forecast.
 constexpr double kUsefulTau = 2.0;
 
-// The recorded points of the target whose width is nearest to `hidden`, in order.
+// Returns the recorded points of the target whose width is nearest to `hidden`, in order.
 std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden) {
   std::vector<RecordedPoint> run;
   for (const RecordedPoint& point : kRecorded) {
@@ -45,7 +46,8 @@ std::string Counted(double tokens) {
   return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
 }
 
-// Returns the line of DescribeForecast on the recorded run. `seconds`: training time per token.
+// Returns DescribeForecast's line on the recorded run; "" if the method has none. `seconds`:
+// training time per token.
 std::string Expectation(const Recipe& r, double tokens, double seconds) {
   const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
   if (!recorded) return "";

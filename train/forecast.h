@@ -17,8 +17,8 @@ struct RecordedTau {
 };
 
 // Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
-// over the logarithm of the tokens, starting from tau 1. Returns nothing if the method has no
-// recorded run.
+// tau linearly in the logarithm of the tokens; before the first recorded point, linearly in the
+// tokens from tau 1. Returns nothing if the method has no recorded run.
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens);
 
 // The inverse of RecordedTauOf: returns the tokens with a loss after which the recorded run reached
@@ -29,8 +29,8 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
 double LearntInEpoch(const Recipe& recipe, const Corpus& corpus);
 
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
-// this machine", and a second line with the tau of a recorded run after as many tokens. REQUIRES:
-// at least one step was taken.
+// this machine", and a second line with the tau of a recorded run after as many tokens, if the
+// method has one. REQUIRES: at least one step was taken.
 std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const RunState& state);
 
 }  // namespace foretoken::train

@@ -26,7 +26,8 @@ inline Bf16 Store<Bf16>(float x) {  // round to nearest even
   return Bf16{static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16)};
 }
 
-// exp(x) within 3 ulp for x <= 88; 0 below -87. Branch-free, so that it vectorises.
+// Returns exp(x) within 3 ulp, with x clamped to [-87, 88]: the result is never 0 or infinite.
+// Branch-free, so that it vectorises.
 inline float Exp(float x) {
   const float clamped = x < -87.0f ? -87.0f : x > 88.0f ? 88.0f : x;
   const float scaled = clamped * 1.44269504f;
@@ -43,7 +44,8 @@ inline float Exp(float x) {
   return p * std::bit_cast<float>(exponent);
 }
 
-// The offset of the row of (sequence, head, position) in the layout of keys and values.
+// Returns the offset, in elements, of the row of (sequence, head, position) in the layout of keys
+// and values.
 inline int64_t KeyRow(const AttentionShape& s, int64_t sequence, int64_t head, int64_t pos) {
   return ((sequence * s.kv_heads + head) * s.length + pos) * s.head_dim;
 }

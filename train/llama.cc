@@ -10,7 +10,7 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kQueryBlock = 128;  // positions in a query block of attention
+constexpr int64_t kQueryBlock = 128;  // most positions in a query block of attention
 
 Tensor Sum(const Stream& stream) {
   return stream.delta.defined() ? stream.h + stream.delta.to(torch::kFloat32) : stream.h;
@@ -37,6 +37,7 @@ Tensor FirstSeen(const Batch& batch, int64_t window) {
   return torch::maximum(batch.first_key, pos - (window - 1));
 }
 
+// Returns the largest query block, at most kQueryBlock, that divides `length`.
 int64_t BlockFor(int64_t length) {
   int64_t block = std::min(length, kQueryBlock);
   while (length % block != 0) --block;

@@ -49,7 +49,8 @@ struct Batch {
   // The rest is for drafters that learn from the target's features.
   torch::Tensor inner;   // [batch * length] f32: 1 where the token itself has a loss and the next
                          // position belongs to the same document
-  torch::Tensor extent;  // [batch * length] f32: positions of the document's piece, 0 in padding
+  torch::Tensor extent;  // [batch * length] f32: length of the piece that the position belongs to,
+                         // 0 in padding
 };
 
 // A decoder layer's weights.
@@ -72,8 +73,8 @@ struct Stream {
 // The feed-forward half of a layer.
 Stream FeedForward(const Block& block, const Stream& in, double eps, torch::ScalarType compute);
 
-// A hidden state with Hugging Face's index: 0 is the embeddings, i the output of layer i, and the
-// last index the output of the final norm.
+// A hidden state with Hugging Face's index: 0 is the embeddings, i the output of the i-th
+// layer, and the last index, shape.layers, the output of the final norm.
 struct HiddenState {
   int64_t index = 0;
   torch::Tensor value;  // [batch * length, hidden] f32
@@ -118,8 +119,8 @@ class Llama {
   // head_dim] in the compute type.
   torch::Tensor Qkv(const Block& block, const torch::Tensor& rows) const;
 
-  // Returns hidden_states[layers], the input of the LM head: [batch * length, hidden] in the
-  // compute type. Fills `tap` unless it is null.
+  // Returns Hugging Face's hidden_states[layers], the input of the LM head: [batch * length,
+  // hidden] in the compute type. Fills `tap` unless it is null.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   // Returns the keys and values of `layers` (0-based, ascending) before rotation: for each, [batch
   // * length, 2 * kv_heads * head_dim], each row's keys followed by its values, in the compute

@@ -30,7 +30,7 @@ struct TrainOptions {
   bool force = false;                // start over if `out` holds a run
   std::vector<std::string> command;  // the command line with which workers are started
   int rank = 0;                      // of this process among the workers of the run
-  bool profile = false;              // report which share of the matrix peak is reached
+  bool profile = false;              // report the share of peak matrix throughput reached
   bool quiet = false;
   std::function<double()> clock;  // seconds; null: the system's clock
   // Set by Train:

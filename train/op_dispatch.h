@@ -13,7 +13,7 @@ namespace foretoken::train {
 inline constexpr int64_t kRowGrain = 16;
 inline constexpr int64_t kReduceParts = 16;  // fixed: sums do not depend on the thread count
 
-// Conversion of an attention's shape to the form stored in autograd nodes, and back.
+// Convert an attention's shape to the form stored in autograd nodes, and back.
 inline std::vector<int64_t> Packed(const AttentionShape& s) {
   return {s.batch, s.length, s.heads, s.kv_heads, s.head_dim, s.block, s.rope_dim};
 }

@@ -123,7 +123,7 @@ class SwiGluFn : public Function<SwiGluFn> {
   }
 };
 
-// Attention by blocks of query positions. Block i needs only keys 0 .. (i + 1) * block, which saves
+// Attention by blocks of query positions. Block i needs only keys [0, (i + 1) * block), which saves
 // nearly half of the arithmetic. Besides q, k and v, the backward pass keeps the blocks'
 // probabilities.
 class AttentionFn : public Function<AttentionFn> {

@@ -1,4 +1,4 @@
-// Tests of the kernels' operations against libtorch operations and finite differences.
+// Tests of the differentiable operations and of AdamW against libtorch and finite differences.
 #include "ops.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace foretoken::train {
 namespace {
 
-// Runs on every set of kernels that this CPU supports.
+// Runs with every kernel set that this CPU supports.
 class OpsTest : public testing::TestWithParam<int> {
  protected:
   void SetUp() override {
@@ -181,8 +181,8 @@ TEST_P(OpsTest, ClippingByValueBoundsEveryEntry) {
   AdamW reference(a, options);
   options.clip_value = 0.5;
   AdamW optimizer(b, options);
-  for (int step = 1; step <= 2;
-       ++step) {  // the first step does not depend on gradients' magnitudes
+  // Two steps, because AdamW's first step does not depend on the magnitudes of the gradients.
+  for (int step = 1; step <= 2; ++step) {
     bounded.mutable_grad() = gradient.clamp(-0.5, 0.5) * (step == 1 ? 1.0 : 0.2);
     clipped.mutable_grad() = step == 1 ? gradient.clone() : gradient.clamp(-0.5, 0.5) * 0.2;
     reference.Step(step, 0.01);

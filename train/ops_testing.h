@@ -17,6 +17,7 @@ inline Tensor Leaf(const std::vector<int64_t>& shape, double scale = 1.0) {
   return (torch::randn(shape) * scale).requires_grad_();
 }
 
+// Returns the gradient of a leaf and resets it.
 inline Tensor GradOf(const Tensor& leaf) {
   Tensor grad = leaf.grad().clone();
   leaf.mutable_grad().reset();
@@ -60,7 +61,7 @@ void ExpectDirectionalDerivative(const Tensor& leaf, const Loss& loss, double st
 
 inline AttentionShape SmallAttention() { return {2, 24, 6, 2, 8, 8}; }
 
-// Documents that begin at positions 0, 5 and 17 of every sequence.
+// Returns first_key for documents that begin at positions 0, 5 and 17 of every sequence.
 inline Tensor FirstKeys(const AttentionShape& s) {
   Tensor first = torch::zeros({s.batch, s.length}, torch::kInt32);
   first.narrow(1, 5, s.length - 5).fill_(5);

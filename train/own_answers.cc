@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMostQuestions = 200;
 constexpr int kFewestAsked = 4, kMostAsked = 24, kAnswerTokens = 64;
-// Weights that a small machine reads per second, in bytes.
+// Assumed rate at which a small machine reads weights.
 constexpr double kBytesASecond = 2e10;
 
 // Returns the first question of a conversation; "" if it is not followed by an answer.
@@ -33,7 +33,7 @@ std::string QuestionOf(const TextDocument& document) {
   return "";
 }
 
-// Runs this program with the arguments `words` and standard output discarded. Returns its wait
+// Runs this executable with argv = `words` and discards its standard output. Returns its wait
 // status, 0 if it succeeded.
 Result<int> RunProgram(const std::vector<std::string>& words) {
   std::vector<char*> arguments;

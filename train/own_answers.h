@@ -20,12 +20,12 @@ std::string HeldOutQuestionsPath(const std::string& run);
 std::string MeasuredDraftPath(const std::string& run);
 std::string OwnAnswersPath(const std::string& run);
 
-// Writes the first question of each conversation, at most 200 questions, evenly chosen. Leaves no
-// file if there are none. Errors: file-system errors.
+// Writes the first question of each conversation, at most 200 questions, evenly chosen. Without
+// questions, removes the file. Errors: file-system errors.
 Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const std::string& run);
 
 struct OwnAnswers {
-  double tau = 0.0;  // tokens a cycle, bonus included: greedy decoding, chains of five
+  double tau = 0.0;  // tokens per cycle, bonus included: greedy decoding, chains of five
   int64_t questions = 0;
   std::vector<float> acceptance;  // as DraftInfo::acceptance
 };
@@ -40,17 +40,17 @@ Status WriteOwnAnswers(const OwnAnswers& answers, const std::string& run,
 struct AnswerTrial {
   std::string run, target;
   int64_t threads = 0;  // 0: one per core
-  int questions = 24;   // maximum number of questions, evenly chosen
+  int questions = 24;   // most questions to ask, evenly chosen
 };
 // Estimates how many questions (4 to 24) a target of `target_bytes` answers in about `seconds`, if
 // it answers each twice: without drafts and with them.
 int QuestionsFor(double seconds, uint64_t target_bytes);
 
-// The arguments of the command that measures a run's draft: "bench spec -m ...".
+// Returns the arguments of the command that measures a run's draft: "bench spec -m ...".
 std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::string& method,
                                       const std::string& json);
-// Runs TrialCommand in a child process of the same executable, foretoken. `method`: that of the
-// draft file. Errors: the command fails; those of ReadMeasuredDraft.
+// Runs TrialCommand in a child process of the same executable, foretoken. `method`: the drafter
+// of the draft file. Errors: the command fails; those of ReadMeasuredDraft.
 Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method);
 
 }  // namespace foretoken::train

@@ -9,10 +9,10 @@
 namespace foretoken::train {
 namespace {
 
-constexpr size_t kOpenSequences = 64;  // more would leave fewer gaps, but delay short documents
+constexpr size_t kOpenSequences = 64;  // more would leave less padding, but delay short documents
 constexpr int32_t kShortestPiece = 4;
 
-constexpr uint64_t kHeldOutOrder = 0x68656c64;
+constexpr uint64_t kHeldOutOrder = 0x68656c64;  // "held", the key of the held-out pieces' order
 
 // Shuffles pieces instead of documents, so that a long document is spread over the epoch.
 std::vector<Piece> Shuffled(const std::vector<Piece>& pieces, uint64_t key) {
@@ -35,7 +35,7 @@ bool Packer::empty() {
   return sequences_.empty();
 }
 
-// Whether any token that follows one of the piece has a loss; fully masked pieces are omitted.
+// Returns whether any target of the piece has a loss.
 bool Packer::HasToLearn(const Piece& piece) const {
   const auto targets = corpus_.learn.begin() + piece.first + 1;
   return std::any_of(targets, targets + piece.count, [](uint8_t learn) { return learn != 0; });

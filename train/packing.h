@@ -22,7 +22,7 @@ using Sequence = std::vector<Piece>;  // pieces in order, at most `length` input
 // targets are all masked are dropped too.
 class Packer {
  public:
-  // Keeps a reference to `corpus`. weights[source]: as in DataSource. Holds one epoch at a time.
+  // Keeps a reference to `corpus`. weights[source]: DataSource::weight. Holds one epoch at a time.
   Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed);
 
   // Returns sequence number `counter`, counted over all epochs. Cheap for ascending counters;

@@ -1,5 +1,5 @@
-// Helpers for tests that compare the engine's drafting with training's forward pass, on an exported
-// draft.
+// Helpers for tests that compare training's forward pass with the engine's drafting from an
+// exported draft.
 #pragma once
 
 #include <cstring>
@@ -50,8 +50,8 @@ inline Tensor TensorOf(const std::vector<float>& values, int64_t width) {
                           {static_cast<int64_t>(values.size()) / width, width});
 }
 
-// Expects that training's and the engine's forward pass give equal hidden states, at every tap of a
-// random document.
+// Expects that training's and the engine's forward pass give equal hidden states of a random
+// document, after the embedding and after every layer.
 inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& backend,
                                    int64_t length) {
   const torch::NoGradGuard no_grad;
@@ -70,7 +70,8 @@ inline void ExpectSameHiddenStates(FrozenTarget& target, Model& model, Backend& 
   }
 }
 
-// Copies a model of the parity tests to `directory`, changed so that half of each head rotates.
+// Copies a model of the parity tests to `directory`, changed so that half of each head's dimensions
+// rotate. Returns the copy's path.
 inline std::string PartlyRotary(const std::string& family, const std::string& directory) {
   const std::string path = directory + "/partly-" + family;
   fs::copy(std::string(FT_SOURCE_DIR "/tests/parity/model/") + family, path);
@@ -81,18 +82,18 @@ inline std::string PartlyRotary(const std::string& family, const std::string& di
 }
 
 // Copies a GGUF file of the llama architecture (adjacent dimensions rotate together), changed so
-// that the first `dimensions` of each head rotate. Returns the copy's path.
+// that only the first `dimensions` of each head rotate. Returns the copy's path.
 inline std::string PartlyRotaryGguf(const std::string& from, uint32_t dimensions) {
   const std::string path = from + ".partly.gguf", key = "llama.rope.dimension_count";
   std::ifstream in(from, std::ios::binary);
   std::string bytes(std::istreambuf_iterator<char>(in), {});
-  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // after the type
+  const size_t value = bytes.find(key) + key.size() + sizeof(uint32_t);  // skips the value's type
   std::memcpy(bytes.data() + value, &dimensions, sizeof(dimensions));
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }
 
-// A fixture with the same f32 target in the trainer and in the engine.
+// A fixture that loads one f32 target in the trainer and in the engine.
 class ParityTest : public RunTest {
  protected:
   void SetUp() override {
@@ -118,8 +119,8 @@ class ParityTest : public RunTest {
       check();
     }
   }
-  // Targets with biases, q/k norms, scaled rotary positions, a sliding window, and heads that
-  // rotate partly.
+  // Returns targets with biases, q/k norms, scaled rotary positions, a sliding window, or heads of
+  // which only some dimensions rotate.
   std::vector<std::string> OtherFamilies() const {
     std::vector<std::string> paths = {PartlyRotaryGguf(directory_ + "/target.gguf", 6)};
     for (const char* name : {"qwen2", "qwen3", "llama-3.1", "llama-yarn", "mistral"}) {
@@ -131,8 +132,8 @@ class ParityTest : public RunTest {
     return paths;
   }
 
-  // Randomises the weights, then saves and exports them to draft_ like a run of `method` with
-  // `settings`.
+  // Adds random values to the weights, then saves and exports them to draft_ like a run of `method`
+  // with `settings`.
   void ExportRandom(WeightSet& weights, const std::string& method,
                     const std::map<std::string, std::string>& settings) {
     for (const NamedParameter& p : weights.parameters()) {

@@ -90,7 +90,7 @@ Status ReadDatasets(const Json& list, const std::string& origin, Recipe& recipe)
   return {};
 }
 
-// Reads a mix. `name`: a file with "data" and "datasets", relative to the recipe's folder.
+// Reads the mix `name`: a file with "data" and "datasets", relative to the folder of `origin`.
 Status ReadMix(const Json& name, const std::string& origin, Recipe& recipe) {
   if (!name.is_string()) return Error{origin + ": mix is not the name of a file"};
   const auto folder = std::filesystem::path(origin).parent_path();

@@ -1,5 +1,5 @@
-// The settings of a training run: one flat list of fields for the recipe file (JSON), the command
-// line (--field value, with '-' for '_') and the record kept in checkpoints.
+// The recipe of a training run: a flat list of fields, shared by the recipe file (JSON), the
+// command line (--field value, with '-' for '_') and the record in checkpoints.
 #pragma once
 
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace foretoken::train {
 
 struct DataSource {
   std::string files;  // a file, a directory, or a glob
-  // How many times an epoch contains the source. A fractional part selects other documents in each
-  // epoch.
+  // How many times an epoch contains the source. A fractional part selects some of the documents,
+  // different ones in each epoch.
   double weight = 1.0;
 };
 
-// Whether a resumed run may have another value than it was begun with.
+// Whether a run may be resumed with a different value of a field.
 enum class Change : uint8_t {
   kFree,   // always: the value does not affect the weights
-  kAsked,  // if --change names it
-  kNever,  // no: the weights' shapes or the tokens would differ
+  kAsked,  // only if --change names the field
+  kNever,  // never: shapes of weights or token ids would differ
 };
 
 // A field that only some methods have, in the table of Method::settings.
@@ -54,8 +54,8 @@ struct Recipe {
   double clip_value = 0.0, ema = 0.0;
   std::string schedule = "cosine";
   double epochs = 0.0;        // length of the run in epochs; 0: `steps` sets it
-  double warmup_share = 0.0;  // warm-up as a share of the steps; 0: `warmup` sets it
-  int64_t decay_steps = 0;    // steps of the decay, which may exceed the run's; 0: the run's
+  double warmup_share = 0.0;  // warm-up as a fraction of the steps; 0: `warmup` sets it
+  int64_t decay_steps = 0;    // steps of the full decay, may exceed `steps`; 0: `steps`
   std::string init;           // source of the initial weights (LoadWeights); "": random
   double time_budget = 0.0;   // seconds of training; 0: no limit
   double budget = 0.0;        // seconds of the whole run (budget.h); 0: no limit
@@ -68,36 +68,38 @@ struct Recipe {
   int64_t feature_cache = 0;  // bytes; 0: no cache
   std::vector<DataSource> data;
   std::vector<std::string> datasets;            // for the model card: "name: licence"
-  std::map<std::string, std::string> settings;  // the method's, as text
+  std::map<std::string, std::string> settings;  // of the method, as text
 
-  // REQUIRES: CompleteSettings found the setting in the method's table.
+  // Return the value of a setting of the method. REQUIRES: CompleteSettings has succeeded, and its
+  // table has the setting.
   double Number(const std::string& setting) const;
   const std::string& Text(const std::string& setting) const;
 };
 
-// Overwrites the fields of `recipe` that `json` has. `origin`: the file that `json` comes from. The
-// field "mix" names a file with "data" and "datasets", relative to the folder of `origin`. Errors:
-// an unknown field, a value of the wrong type or out of range, a missing file.
+// Overwrites the fields of `recipe` that `json` has. `origin`: the file that `json` was read from.
+// The field "mix" names a file with "data" and "datasets", relative to the folder of `origin`.
+// Errors: an unknown field, a value of the wrong type or out of range, a missing file.
 Status ReadRecipe(const Json& json, const std::string& origin, Recipe& recipe);
 Json RecipeToJson(const Recipe& recipe);
 // The recipe as stored in exported files, without local paths.
 Json RecipeRecord(const Recipe& recipe);
-// Sets a field, or else a setting of the method, from a command-line value. Unknown settings are
-// found by CompleteSettings. Errors: a malformed value or one out of range; the message names the
-// field as a flag.
+// Sets the field `name` from a command-line value or, if there is no such field, the method's
+// setting `name`, which CompleteSettings checks later. Errors: a malformed value of a field or one
+// out of range; the message names the field as a flag.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
-// One line for each field: flag, meaning, default.
+// Return help texts, a line for each field or setting: flag, meaning, default.
 std::string FieldHelp();
 std::string SettingHelp(std::span<const Setting> table);
-// Checks the settings read from the recipe file `origin`. Errors: those of CompleteSettings,
-// preceded by the file's name.
+// Checks the settings read from the recipe file `origin`. Errors: those of CompleteSettings; the
+// message begins with the file's name.
 Status CheckSettings(std::span<const Setting> table, const std::string& origin,
                      const Recipe& recipe);
-// Adds the settings that `recipe` lacks with their defaults. Errors: a setting that is not in the
-// table, a value out of range.
+// Checks the settings of `recipe` and sets those it lacks to their defaults. Errors: a setting that
+// is not in the table, a value out of range.
 Status CompleteSettings(std::span<const Setting> table, Recipe& recipe);
-// Errors: a field out of range, sizes that do not make a model or a batch.
+// Errors: a field out of range, or fields that exclude each other: sizes of the model, batch and
+// length, accumulate and workers, budget and time_budget.
 Status CheckRecipe(const Recipe& recipe);
 
 }  // namespace foretoken::train

@@ -8,7 +8,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr int64_t kFewestTokens = 260;  // of a new tokenizer; a target's may have fewer
+constexpr int64_t kFewestTokens = 260;  // of a newly trained tokenizer; a target's may have fewer
 constexpr int64_t kMostSteps = 1'000'000'000'000;
 constexpr int64_t kMostRows = int64_t{1} << 26;  // of a batch; kernels count them in 32 bits
 
@@ -101,7 +101,7 @@ const Field kFields[] = {
      "maximum bytes of the target's results kept for later epochs, e.g. 20GiB (0: none)"},
 };
 
-// A help line: the flag, padding, its meaning.
+// Returns a help line: the flag, padding and its meaning.
 std::string HelpLine(const char* name, const char* help) {
   std::string line = "  " + Flag(name);
   line.resize(std::max<size_t>(line.size() + 1, 24), ' ');

@@ -22,12 +22,12 @@ struct Field {
 };
 
 std::span<const Field> AllFields();
-// Look up a field, or a setting in a method's table, by name; null if there is none.
+// Look up a field, or a setting in a method's table, by name. Return null if there is none.
 const Field* FindField(const std::string& name);
 const Setting* FindSetting(std::span<const Setting> table, const std::string& name);
 // Converts "warmup_share" to "--warmup-share".
 std::string Flag(const std::string& name);
-// Parses `text` and sets the field. Errors: BadValue with `label`.
+// Parses `text` and sets the field. Errors: BadValue; the message begins with `label`.
 Status SetFromText(const Field& field, const std::string& label, const std::string& text,
                    Recipe& recipe);
 // The range of DataSource::weight.

@@ -1,4 +1,5 @@
-// The run that tests start as a child process in order to kill it.
+// The training run of child processes: tests start this program again to kill it, and workers of
+// tested runs run it too.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

@@ -46,7 +46,8 @@ const Json& Part(const Json& object, const std::string& name) {
 
 void Compare(const std::string& field, const Json& was, const Json& now,
              std::vector<RunDifference>& differences) {
-  if (was.is_null() || now.is_null() || was == now) return;  // one of them has no such field
+  // null: a version of foretoken that did not have this field
+  if (was.is_null() || now.is_null() || was == now) return;
   differences.push_back(ChangedValue(field, was, now));
 }
 
@@ -81,15 +82,16 @@ void CompareTargets(const Json& was, const Json& now, std::vector<RunDifference>
   }
 }
 
-// The Change of a field or setting. Other names (data, target) may be given to --change: kAsked.
+// Returns the Change of a field or setting; kAsked for other names (data, target), which --change
+// may name.
 Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
   if (const Field* field = FindField(name)) return field->change;
   const Setting* setting = FindSetting(settings, name);
   return setting == nullptr ? Change::kAsked : setting->change;
 }
 
-// Whether data or target may have determined this field's value in a checkpoint without a record.
-// `asked`: the recipe of this command.
+// Whether the recipe of a checkpoint without a record may hold another value than the user gave:
+// one derived from data or target, or a relative path. `asked`: the recipe of this command.
 bool IsDecided(const Recipe& asked, const std::string& name) {
   return ChangeOf({}, name) == Change::kNever || name == "init" ||
          (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);
@@ -154,7 +156,7 @@ std::string RunKey(const std::string& record) {
       for (const Field& field : AllFields()) {
         if (field.change == Change::kFree) recipe.erase(std::string(field.name));
       }
-      recipe.erase(std::string(kData));  // paths; the contents' hashes are beside the recipe
+      recipe.erase(std::string(kData));  // paths; record["data"] has the contents' hashes
       Json& settings = recipe["settings"];
       if (settings.is_object()) settings.erase(std::string(kTarget));
     }

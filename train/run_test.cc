@@ -1,4 +1,5 @@
-// Tests of whole runs of a tiny model: exact resume after a kill, and export.
+// Tests of the methods' tables, of learning rates, and of whole runs of a tiny model: exact resume
+// after a kill, workers, averages, and export.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,8 +17,7 @@
 namespace foretoken::train {
 namespace {
 
-// No setting has the name of a field: on the command line the field would take precedence, and the
-// setting could not be set.
+// No setting has the name of a field: on the command line the field would take precedence.
 TEST(MethodTest, SettingsAreNotFields) {
   for (const Method* method : AllMethods()) {
     for (const Setting& setting : method->settings) {
@@ -58,7 +58,7 @@ TEST(ScheduleTest, EpochsAndSharesBecomeSteps) {
   recipe.accumulate = 8;
   recipe.epochs = 20;
   recipe.warmup_share = 0.01;
-  EXPECT_EQ(WithSteps(recipe, 1001).steps, 1252);  // of 1,251.25
+  EXPECT_EQ(WithSteps(recipe, 1001).steps, 1252);  // 1,251.25, rounded up
   EXPECT_EQ(WithSteps(recipe, 1001).warmup, 13);
 }
 
@@ -114,8 +114,8 @@ TEST_F(RunTest, ThreadsThatCannotStartAreAnError) {
   EXPECT_THAT(status.error().message, testing::HasSubstr("cannot start 1000 threads"));
 }
 
-// Each worker learns from one of a step's two batches. A sum of two values does not depend on their
-// order, so the results have equal bits.
+// Each worker processes one of a step's two batches. A sum of two values does not depend on their
+// order, so the results are bit-identical to those of one process.
 TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   TrainOptions one = TinyRun(directory_, directory_ + "/one");
   one.recipe.steps = 12;
@@ -123,7 +123,8 @@ TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
   ExpectTwoWorkersAgree(one, 3 * (2 + 2 * 9));
 }
 
-// If a worker exits, the error names the worker and its exit status.
+// If a worker exits, the error names it and its exit status. `accumulate` must be a multiple of
+// `workers`.
 TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.workers = 2;
@@ -144,7 +145,8 @@ TEST_F(RunTest, KilledWorkersContinueBitForBit) {
   ExpectExactResume(run, 3 * (2 + 2 * 9));
 }
 
-// The averages are evaluated and exported, and training continues from the live weights.
+// The checkpoint holds the averages under the weights' names, and beside them the live weights,
+// which equal those of a run without averages. Such a run cannot be resumed without averages.
 TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   TrainOptions plain = TinyRun(directory_, directory_ + "/plain"),
                run = TinyRun(directory_, directory_ + "/whole");
@@ -168,7 +170,8 @@ TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   EXPECT_THAT(other.error().message, testing::HasSubstr("holds a run with --ema"));
 }
 
-// A run with `init` begins with the weights of the run in that directory.
+// `init` names a run whose weights are the initial ones. A missing run, or one with other shapes,
+// is an error.
 TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
   TrainOptions first = TinyRun(directory_, directory_ + "/first");
   first.recipe.steps = 20;
@@ -176,7 +179,7 @@ TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
   TrainOptions second = first;
   second.out = directory_ + "/second";
   second.recipe.init = first.out;
-  second.recipe.lr = 0.0;  // nothing is learnt
+  second.recipe.lr = 0.0;  // the weights stay as loaded
   ASSERT_TRUE(Train(second).ok());
   const auto before = SafetensorsFile::Open(CheckpointPath(first.out));
   const auto after = SafetensorsFile::Open(CheckpointPath(second.out));
@@ -222,7 +225,7 @@ TEST_F(RunTest, LearnsAndExports) {
   EXPECT_EQ(*file->String("general.license"), "cc0-1.0");
   EXPECT_EQ(*file->Int("foretoken.train.steps"), 120);
 
-  // Rows of a head: interleaved pairs in GGUF, halves in the checkpoint.
+  // The rows of a head are interleaved in GGUF and half-split in the checkpoint.
   const auto weights = SafetensorsFile::Open(CheckpointPath(out));
   ASSERT_TRUE(weights.ok());
   const auto* halves = reinterpret_cast<const float*>(
@@ -241,7 +244,7 @@ TEST_F(RunTest, LearnsAndExports) {
   }
 }
 
-// The target has the control tokens and the template of Llama 3 and none of ChatML's tokens.
+// The target has the control tokens and the chat template of Llama 3, and none of ChatML's tokens.
 TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
   const std::string out = directory_ + "/llama";
   TrainOptions target = TinyRun(directory_, out);

@@ -1,4 +1,4 @@
-// Helpers for tests that train tiny models in whole runs.
+// Helpers for tests that run whole trainings of tiny models.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ namespace foretoken::train {
 
 namespace fs = std::filesystem;
 
-// The steps of runs that are to be killed; RunAndKill kills them after 30 logged steps.
+// The maximum steps of ExpectExactResume's runs; RunAndKill kills them after 30 logged steps.
 inline constexpr int64_t kResumeSteps = 48;
 inline constexpr char kOutVariable[] = "FORETOKEN_TEST_RUN";
 
@@ -64,7 +64,7 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   r.device = "cpu";
   // Products in bf16 take ten times as long on a CPU without instructions for them.
   r.dtype = "f32";
-  // Tests run in parallel, and more threads would wait for each other.
+  // Tests run in parallel, so more threads would only compete for the cores.
   r.threads = 1;
   r.data = {{directory + "/text.txt", 1.5}};
   options.out = out;
@@ -74,7 +74,8 @@ inline TrainOptions TinyRun(const std::string& directory, const std::string& out
   return options;
 }
 
-// Returns a line for each logged step of a run: step, loss, gradient norm, held-out loss.
+// Returns a line for each logged step of the run in `out`: step, loss, gradient norm, held-out
+// loss.
 inline std::vector<std::string> Losses(const std::string& out) {
   std::vector<std::string> losses;
   std::ifstream in(out + "/log.jsonl");
@@ -88,15 +89,15 @@ inline std::vector<std::string> Losses(const std::string& out) {
   return losses;
 }
 
-// Expects that two runs' checkpoints have equal bits in all f32 tensors (weights and moments).
-// `expected`: the number of these tensors.
+// Expects that the checkpoints of the runs in `a` and `b` agree bit for bit in all f32 tensors
+// (weights and moments). `expected`: the number of these tensors.
 inline void ExpectSameTensors(const std::string& a, const std::string& b, int expected) {
   const auto left = SafetensorsFile::Open(CheckpointPath(a));
   const auto right = SafetensorsFile::Open(CheckpointPath(b));
   ASSERT_TRUE(left.ok() && right.ok());
   int compared = 0;
   for (const SafetensorsEntry& entry : left->entries()) {
-    if (entry.dtype != "F32") continue;  // the run's state differs in its times
+    if (entry.dtype != "F32") continue;  // the U8 tensor with the run's state contains times
     const SafetensorsEntry* other = right->Find(entry.name);
     ASSERT_NE(other, nullptr) << entry.name;
     EXPECT_EQ(std::memcmp(entry.bytes.data(), other->bytes.data(), entry.bytes.size()), 0)
@@ -106,7 +107,7 @@ inline void ExpectSameTensors(const std::string& a, const std::string& b, int ex
   EXPECT_EQ(compared, expected);
 }
 
-// Returns the options of a draft run for the target in `directory`.
+// Returns the options of a run in `out` that trains a draft for directory/target.gguf.
 inline TrainOptions TinyDraftRun(const std::string& directory, const std::string& out,
                                  const std::string& method) {
   TrainOptions options = TinyRun(directory, out);
@@ -119,7 +120,7 @@ inline TrainOptions TinyDraftRun(const std::string& directory, const std::string
   return options;
 }
 
-// Trained models that many tests use as targets. Each is trained once in a process.
+// Trained models that many tests use as targets. Each is trained once per process.
 class TargetRuns {
  public:
   // Returns the folder of a run of `steps` steps. If training fails, reports that and returns "".
@@ -188,9 +189,9 @@ class RunTest : public testing::Test {
     return draft;
   }
 
-  // Expects that an uninterrupted run and one that is killed and continued agree bit for bit.
-  // `whole`: TinyRun or TinyDraftRun, changed only in what Announce passes on; it is shortened to
-  // kResumeSteps.
+  // Expects that an uninterrupted run and one that is killed and resumed agree bit for bit, in
+  // `tensors` f32 tensors. `whole`: TinyRun or TinyDraftRun, changed only in fields that Announce
+  // passes on. The runs have at most kResumeSteps steps.
   void ExpectExactResume(const TrainOptions& whole, int tensors) {
     TrainOptions run = whole;
     run.recipe.steps = std::min(run.recipe.steps, kResumeSteps);
@@ -214,8 +215,8 @@ class RunTest : public testing::Test {
     ExpectSameTensors(run.out, second.out, tensors);
   }
 
-  // Expects that two workers learn, bit for bit, what one process learns. `one`: like `whole` of
-  // ExpectExactResume.
+  // Expects that a run with two workers agrees bit for bit with `one`, the run of one process, in
+  // `tensors` f32 tensors. The restriction on `whole` of ExpectExactResume applies to `one`.
   void ExpectTwoWorkersAgree(const TrainOptions& one, int tensors) {
     TrainOptions two = one;
     two.out = one.out + "_two";
@@ -229,8 +230,8 @@ class RunTest : public testing::Test {
     ExpectSameTensors(one.out, two.out, tensors);
   }
 
-  // Sets the environment variable from which child processes read what to train: TinyRun or
-  // TinyDraftRun with these changes.
+  // Sets the environment variable that tells child processes (run_child_test.cc) what to train:
+  // TinyRun or TinyDraftRun with the fields and settings of `options` below.
   void Announce(const TrainOptions& options) const {
     const Recipe& r = options.recipe;
     std::ostringstream run;
@@ -241,8 +242,8 @@ class RunTest : public testing::Test {
     setenv(kOutVariable, run.str().c_str(), 1);
   }
 
-  // Trains in a child process and kills it after 30 logged steps, when it has written a checkpoint.
-  // Returns false if the child exited before that.
+  // Trains in a child process and kills it after 30 logged steps, when there is a checkpoint.
+  // Returns false if the child exits before that.
   bool RunAndKill(const TrainOptions& options) {
     Announce(options);
     const std::string& out = options.out;

@@ -7,7 +7,7 @@
 namespace foretoken::train {
 
 Recipe WithSteps(Recipe r, int64_t sequences_in_epoch) {
-  if (r.budget > 0.0) return r;  // planned by budget.h
+  if (r.budget > 0.0) return r;  // PlanForBudget sets the steps
   if (r.epochs > 0.0) {
     const double sequences = r.epochs * static_cast<double>(sequences_in_epoch);
     const auto taken = static_cast<double>(r.batch * r.accumulate);

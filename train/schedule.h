@@ -1,4 +1,4 @@
-// The length of a run and its learning rate.
+// The schedule of a run: its length, its progress and its learning rate.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,17 @@
 
 namespace foretoken::train {
 
-// Converts epochs and the warm-up's share to steps, for data of `sequences_in_epoch`. A recipe with
-// a budget stays as it is.
+// Returns `recipe` with epochs and warmup_share converted to steps, for epochs of
+// `sequences_in_epoch` packed sequences. A recipe with a budget is returned unchanged.
 Recipe WithSteps(Recipe recipe, int64_t sequences_in_epoch);
 // Returns the schedule's progress after `step` steps and `seconds` of training: 0 .. 1, or more
 // once the schedule is over.
 double ScheduleProgress(const Recipe& recipe, int64_t step, double seconds);
-// Returns the learning rate of update number `step` (from 1). The decay follows `progress`, or
+// Returns the learning rate of step number `step` (from 1). The decay follows `progress`, or
 // recipe.decay_steps if that is set.
 double LearningRate(const Recipe& recipe, int64_t step, double progress);
-// Returns the rate without warm-up at progress `at` (0 .. 1).
+// Returns the learning rate, without the factor of the warm-up, at progress `at` (0 .. 1) of the
+// decay.
 double DecayedRate(const Recipe& recipe, double at);
 
 }  // namespace foretoken::train

@@ -16,8 +16,8 @@ Corpus SmallCorpus() {
   return corpus;
 }
 
-// Tokens 2 and 1 have a loss, 5 occurs only without a loss, and 7 only in a held-out document.
-// Token 0 does not occur and has the lowest id of those.
+// Tokens 2 and 1 occur with a loss, 5 only without a loss, and 7 only in a held-out document. Token
+// 0 has the lowest id of the tokens that do not count at all.
 TEST(ScoredHeadTest, LearntTokensComeFirst) {
   const Corpus corpus = SmallCorpus();
   EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
@@ -39,7 +39,8 @@ TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
   EXPECT_TRUE(torch::equal(all.Tokens(places), places));
 }
 
-// A row gets 0 if the token that its pair predicts, the target of the next row, is not scored.
+// A row gets 0 if the token that the draft predicts there, the target of the next row, is not
+// scored.
 TEST(ScoredHeadTest, RowsWithoutAScoredTokenCountNothing) {
   const Tensor head = torch::randn({8, 3});
   Batch batch;

@@ -19,8 +19,8 @@ Tensor HalfSplit(const Tensor& interleaved, int64_t head_dim, int64_t rope_dim) 
   return interleaved.index_select(0, rows);
 }
 
-// Initialises weights from the file's tensors, under Hugging Face names, as f32. Throws if a tensor
-// is missing.
+// Returns an initializer that reads the file's tensor of a weight, which has its Hugging Face name,
+// as f32. The initializer throws if the tensor is missing or has values that are not finite.
 Initializer FileWeights(const ModelFile& file) {
   return [&file](const NewWeight& weight) {
     const std::string name = GgufTensorName(weight.name);
@@ -42,7 +42,7 @@ Initializer FileWeights(const ModelFile& file) {
   };
 }
 
-// The path of this worker's feature file.
+// Returns the path of this worker's feature file.
 std::string FeaturePath(const TrainOptions& options) {
   std::string path = options.out + "/features";
   if (options.rank != 0) path.append(".").append(std::to_string(options.rank));

@@ -1,5 +1,5 @@
-// The frozen target of a drafter. It runs inside the trainer during training, so no dump of hidden
-// states is needed. An optional cache avoids repeated work.
+// The frozen target of a drafter. It runs inside the trainer, so no dump of hidden states is
+// needed. An optional cache stores its results for later epochs.
 #pragma once
 
 #include <torch/types.h>
@@ -20,8 +20,8 @@ namespace foretoken::train {
 class FrozenTarget {
  public:
   // Opens a GGUF file of any type or a Hugging Face directory. Quantised weights are dequantised,
-  // so a draft learns from the weights it will be used with. Errors: a file that cannot be read, a
-  // missing tensor.
+  // so a draft is trained on the weights it will be used with. Errors: a file that cannot be read,
+  // a missing tensor, weights that are not finite.
   static Result<std::unique_ptr<FrozenTarget>> Open(const std::string& path,
                                                     torch::ScalarType compute,
                                                     torch::Device device);
@@ -34,20 +34,21 @@ class FrozenTarget {
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
   const Llama& model() const { return model_; }
-  // Returns hidden_states[N] of the batch, [rows, hidden] in the compute type. Fills `tap` unless
-  // it is null. With a cache, rows of padding are zeros.
+  // Returns Llama::Features and fills `tap` unless it is null. With a cache, rows of padding are
+  // zeros.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   const torch::Tensor& embedding() const { return model_.embedding(); }  // [vocab, hidden] f32
   // Llama::KeysValues; with a cache, rows of padding are zeros.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
-  // [rows, hidden] in the compute type.
+  // Returns the embeddings of `ids`, [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
   // Returns a weight of the target's last layer, f32. `name`: for example "mlp.up_proj.weight".
   // Throws if there is no such weight of this shape.
   torch::Tensor LastLayer(const std::string& name, const std::vector<int64_t>& shape) const;
-  // Floating-point operations of Features (if the target runs), KeysValues and the LM head.
+  // Floating-point operations of Features, KeysValues and the LM head, whether or not the cache
+  // spares them.
   double FeatureFlops(int64_t rows, int64_t length) const;
   double KeysValuesFlops(int64_t rows, int64_t length, std::span<const int> layers) const {
     return model_.KeysValuesFlops(rows, length, layers);
@@ -65,7 +66,7 @@ class FrozenTarget {
   std::unique_ptr<FeatureCache> cache_;
 };
 
-// The setting that every drafter has.
+// The setting of every method that trains drafts.
 inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model that drafts are for",
                                            Change::kFree};
 

@@ -1,4 +1,4 @@
-// Compares the frozen target of every model family with the engine's forward pass.
+// Tests that the frozen target of every model family computes what the engine's forward pass does.
 #include "target.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,6 @@ namespace {
 // Runs on the small models of the model parity tests, in Hugging Face's format.
 class TargetTest : public testing::TestWithParam<const char*> {};
 
-// Hidden states equal those of the engine.
 TEST_P(TargetTest, HiddenStatesAreTheEngines) {
   torch::manual_seed(4);
   const std::string path = std::string(FT_SOURCE_DIR "/tests/parity/model/") + GetParam();
@@ -27,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
                          testing::Values("llama", "llama-mha", "llama-3.1", "llama-linear",
                                          "llama-yarn", "mistral", "qwen2", "qwen3"));
 
-// Hidden states also equal the engine's for targets whose heads rotate partly (half-split and
+// The families include targets that rotate only some dimensions of each head (half-split and
 // interleaved), that scale rotary positions with a magnitude, or that have a sliding window.
 TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
   int partly = 0;

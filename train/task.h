@@ -20,20 +20,20 @@ class Task {
   virtual WeightSet& weights() = 0;
   // Returns the number of terms that the loss of `batch` sums up.
   virtual double CountLossTerms(const Batch& batch) const = 0;
-  // Adds the gradients of scale * (sum of the batch's losses) to the weights. Returns "loss" first,
-  // then its parts; all are scaled.
+  // Adds the gradients of scale * (sum of the batch's losses) to those of the weights. Returns
+  // "loss" first, then its parts, all multiplied by `scale`.
   virtual Metrics Learn(const Batch& batch, double scale) = 0;
   // The number of weight updates in a step, each with the gradients of one part of the loss.
   virtual int64_t updates() const { return 1; }
-  // Does for part `update` (from 0) of the loss what Learn does for the whole loss. The training
-  // loop calls it with part 0 for all batches of a step, updates the weights, then proceeds to part
-  // 1. The parts' metrics add up to those of Learn.
+  // Like Learn, for part `update` (from 0) of the loss. The training loop calls it with part 0 for
+  // all batches of a step, updates the weights, then proceeds to part 1. The parts' metrics add up
+  // to those of Learn.
   virtual Metrics LearnPart(const Batch& batch, double scale, int64_t /*update*/) {
     return Learn(batch, scale);
   }
   // Evaluates the weights on held-out data. Checkpoints record the first of the returned metrics.
   virtual Metrics Evaluate(const std::vector<Batch>& batches) = 0;
-  // Returns Evaluate's result as a short text, for the progress line.
+  // Formats Evaluate's result as a short text for the progress line.
   virtual std::string Summary(const Metrics& evaluated) const = 0;
   // Floating-point operations of the matrix products that a step executes for `batch`, in all its
   // updates.

@@ -108,7 +108,7 @@ void Rotate(const AttentionShape& shape, const From* in, const float* cosine, co
   for (int64_t i = 2 * half; i < shape.head_dim; ++i) out[i] = Store<T>(Load(in[i]) * scale);
 }
 
-// The offset of the query row of (sequence, head, position) in the block layout.
+// Returns the offset of a query row in the block layout of AttentionShape.
 inline int64_t BlockRow(const AttentionShape& s, int64_t sequence, int64_t head, int64_t pos) {
   const int64_t kv = head / s.group(), member = head % s.group();
   const int64_t matrix = (pos / s.block) * s.batch * s.kv_heads + sequence * s.kv_heads + kv;

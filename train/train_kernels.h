@@ -1,15 +1,16 @@
 // The CPU kernels of a training step: everything but matrix products.
 //
-// Kernels take plain pointers and row ranges and do not use libtorch, so that the same source is
-// compiled once for every instruction set and chosen at run time. A range [begin, end) counts rows;
-// callers distribute ranges over threads. A row's results do not depend on its range.
+// Kernels take plain pointers and row ranges and do not use libtorch. Their source is compiled once
+// per instruction set, and the set is chosen at run time. Callers distribute ranges [begin, end) of
+// rows (in add_to_float, from_float and FloatKernels, of values) over threads. A row's results do
+// not depend on the range.
 #pragma once
 
 #include <cstdint>
 
 namespace foretoken::train {
 
-// The upper half of an IEEE float.
+// A bfloat16: the upper half of an IEEE float.
 struct Bf16 {
   uint16_t bits;
 };
@@ -30,8 +31,8 @@ struct AttentionShape {
 // Kernels for activations of type T (float or Bf16). `h` is the residual stream, always float.
 template <typename T>
 struct Kernels {
-  // h_out = h + delta (delta may be null: h_out = h); rstd = 1 / sqrt(mean(h_out^2) + eps), one for
-  // each row; y = h_out * rstd * weight.
+  // h_out = h + delta (delta may be null: h_out = h); rstd = 1 / sqrt(mean(h_out^2) + eps), one per
+  // row; y = h_out * rstd * weight.
   void (*add_rms_norm)(int64_t begin, int64_t end, int64_t width, const float* h, const T* delta,
                        const float* weight, float eps, float* h_out, T* y, float* rstd);
   // dh = dh_out + d(norm)/dh * dy (dh_out may be null: 0); ddelta (may be null) = dh as T; dweight

@@ -114,8 +114,8 @@ void PrintHelp(std::FILE* out) {
   }
 }
 
-// Makes malloc keep freed memory. Every step allocates the same large buffers, and fresh pages
-// would have to be cleared by the kernel each time.
+// Makes malloc keep freed memory: every step allocates buffers of equal sizes, and the operating
+// system would have to clear fresh pages each time.
 void KeepMemory() {
 #if defined(__GLIBC__)
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -130,7 +130,7 @@ std::string FieldName(const std::string& flag) {
   return name;
 }
 
-// Appends the fields named in a list such as "lr,warmup-share".
+// Appends the fields of a list such as "lr,warmup-share" to `names`.
 void AppendNames(const std::string& list, std::vector<std::string>& names) {
   for (size_t begin = 0; begin <= list.size();) {
     const size_t end = std::min(list.find(',', begin), list.size());
@@ -145,8 +145,8 @@ std::string FieldTurnedOff(const std::string& flag) {
   return IsFlag(name) ? name : "";
 }
 
-// Reads the recipe before other flags, wherever it stands, so that they override it. Adds the names
-// of its fields to `named`.
+// Reads the file of --recipe. The caller applies all other flags later, so that they override it
+// wherever --recipe stands. Adds the names of the file's fields and settings to `named`.
 Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe,
                       std::set<std::string>& named) {
   for (size_t i = 0; i + 1 < args.size(); ++i) {
@@ -165,8 +165,8 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
   return {};
 }
 
-// Applies --data. If it is a folder, the recipe's data are looked up there; other values replace
-// the recipe's data.
+// Applies --data. If the recipe has data and --data is one folder, the recipe's data are looked up
+// there. Other values replace the recipe's data.
 void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   Recipe& r = options.recipe;
   std::error_code fault;
@@ -175,16 +175,16 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
     if (is_folder) options.data_base = data[0];
     return;
   }
-  if (!data.empty()) r.datasets.clear();  // they describe the recipe's data
+  if (!data.empty()) r.datasets.clear();  // they describe the data that are replaced
   r.data.clear();
   for (const std::string& path : data) r.data.push_back({path, 1.0});
 }
 
 bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
 
-// Checks a run with a budget for fields that set its length, because the budget plans the length
-// itself. Such fields of the recipe are reported and ignored. `named`: the fields of the recipe and
-// of `flags`. Errors: such a field in `flags`, the fields of the command line.
+// Checks that no field sets the length of a run with a budget, which plans the length itself. Such
+// a field in the recipe file is reported and ignored. `flags`: the fields of the command line;
+// `named`: these and the recipe file's. Errors: such a field in `flags`.
 Status CheckLengths(const std::set<std::string>& flags, const std::set<std::string>& named,
                     const TrainOptions& options) {
   if (options.recipe.budget <= 0.0) return {};
@@ -203,7 +203,7 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
   return {};
 }
 
-// If bf16 is slow on this machine, chooses f32, or warns if bf16 was requested.
+// If bf16 is slow on this machine, chooses f32 or, if the user requested bf16, warns.
 void ChooseType(const std::set<std::string>& named, TrainOptions& options) {
   Recipe& r = options.recipe;
   if (r.dtype != "bf16" || HasBf16Products(r)) return;
@@ -340,7 +340,7 @@ int RunAnswers(const std::vector<std::string>& args) {
   return s.ok() ? kDone : Fail(s.error(), kFailed);
 }
 
-// Returns an exception's message without libtorch's stack trace; explains a lack of memory.
+// Returns an exception's message without libtorch's stack trace. If memory ran out, adds advice.
 std::string ReasonOf(const std::exception& fault) {
   const std::string_view what = fault.what();
   const std::string reason(

@@ -32,11 +32,11 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kProgressUnits = 100000;
 // A step much longer than usual includes a pause (a stopped process, a suspended machine); time
 // beyond this limit does not count as training time.
-constexpr double kLongestStep = 3.0;  // times the usual step
-constexpr double kUsualDecay = 0.9;
+constexpr double kLongestStep = 3.0;         // in usual steps (Trainer::usual_step_)
+constexpr double kUsualDecay = 0.9;          // per step
 constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as training
-// Steps before the forecast of a run without a budget. On a GPU the first takes seconds, of which
-// the others are a small part only if there are many.
+// Steps before the forecast of a run without a budget. On a GPU the first step takes seconds, which
+// would distort the average of only a few steps.
 constexpr int64_t kForecastSteps = 5, kForecastStepsGpu = 100;
 
 double Since(Clock::time_point start) {
@@ -77,9 +77,9 @@ class Trainer {
 
  private:
   struct StepResult {
-    Metrics metrics;  // "loss" first
-    double norm;      // of the last update's gradient
-    double lr, tokens, flops, seconds;
+    Metrics metrics;                    // "loss" first
+    double norm;                        // of the last update's gradient
+    double lr, tokens, flops, seconds;  // tokens: those with a loss, or other terms of it
   };
 
   static std::vector<double> Weights(const Recipe& r) {
@@ -123,12 +123,12 @@ class Trainer {
   AdamW optimizer_;
   WeightAverage average_;
   RunState state_;
-  int64_t saved_step_ = -1;                // step of the checkpoint; below 0: none
-  int64_t evaluated_step_ = -1;            // last step with a finite held-out loss
+  int64_t saved_step_ = -1;      // step of the checkpoint; below 0: none
+  int64_t evaluated_step_ = -1;  // last step whose live weights had a finite held-out loss
   std::optional<CheckpointInfo> pending_;  // to be saved if the next step's results are finite
   EventLog log_;
-  std::string summary_;  // of the last evaluation
-  double usual_step_ = 0.0;
+  std::string summary_;      // of the last evaluation
+  double usual_step_ = 0.0;  // moving average of a step's seconds
   Clock::time_point saved_ = Clock::now();
 };
 
@@ -149,8 +149,8 @@ Status Trainer::Resume() {
   return log_.Open(options_.out, state_.step);
 }
 
-// Returns whether training continues. The leader's decision and schedule are sent to all workers,
-// so that they stop at the same step.
+// Returns whether training continues. All workers receive the leader's training time, interrupt and
+// plan, so that they stop at the same step.
 Result<bool> Trainer::GoesOn() {
   BudgetPlan& plan = state_.plan;
   std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
@@ -179,7 +179,8 @@ std::vector<Batch> Trainer::NextBatches() {
   return batches;
 }
 
-// Returns the held-out batches, the same in every evaluation unless a budget's plan limits them.
+// Returns the batches of the first recipe_.eval_sequences held-out sequences, or of fewer if a
+// budget's plan limits them.
 std::vector<Batch> Trainer::HeldOutBatches() const {
   std::vector<Sequence> all = packer_.HeldOut();
   int64_t wanted = std::max<int64_t>(recipe_.eval_sequences, 0);
@@ -197,8 +198,8 @@ std::vector<Batch> Trainer::HeldOutBatches() const {
   return batches;
 }
 
-// Returns this worker's batches of the next step that has tokens with a loss; steps without any are
-// skipped. Sets r.tokens.
+// Returns this worker's batches of the next step whose loss has terms in any worker; steps without
+// terms are skipped. Sets r.tokens.
 Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
   const int64_t begin = state_.sequences;
   for (;;) {
@@ -245,7 +246,8 @@ Result<Trainer::StepResult> Trainer::Step() {
   return r;
 }
 
-// Makes one update of the weights and adds its metrics to `r`.
+// Computes the gradients of one part of the loss, updates the weights, and adds the part's metrics
+// to `r`.
 Status Trainer::Update(const std::vector<Batch>& batches, int64_t update, StepResult& r) {
   for (const Batch& batch : batches) {
     const Metrics part = task_->LearnPart(batch, 1.0 / r.tokens, update);
@@ -293,8 +295,8 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
-// Updates the plan of a run with a budget. Returns true once, when the run's duration first becomes
-// known. `steps`: steps taken by this process.
+// Updates the plan of a run with a budget. Returns true once per process, when the run's duration
+// is first known in it. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
   const int64_t wanted = device_.is_cpu() ? kForecastSteps : kForecastStepsGpu;
   bool tells = steps == wanted || (steps < wanted && Progressed() >= 1.0);
@@ -306,8 +308,8 @@ bool Trainer::Plan(int64_t steps) {
   return tells;
 }
 
-// Returns the run's progress, where kProgressUnits is its end; 0 during a budget's trial, when the
-// length of the run is not known yet.
+// Returns the run's progress in units, of which the whole run has kProgressUnits; 0 during a
+// budget's trial, when the length of the run is not known yet.
 int64_t Trainer::ProgressUnits() const {
   if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
   return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);
@@ -367,8 +369,8 @@ Status Trainer::Save(const CheckpointInfo& info) {
   return {};
 }
 
-// Saves the pending checkpoint. Called before an update, when the weights are still the
-// checkpoint's and their loss and gradients are known.
+// Saves the pending checkpoint if the metrics and gradients of its weights are finite. Called
+// before an update, while the weights are still the checkpoint's.
 Status Trainer::SavePending(const StepResult& r) {
   const auto is_finite = [](const auto& metric) { return std::isfinite(metric.second); };
   if (!pending_ || !std::ranges::all_of(r.metrics, is_finite)) return {};
@@ -378,8 +380,8 @@ Status Trainer::SavePending(const StepResult& r) {
   return Save(info);
 }
 
-// Saves the last checkpoint. No further step shows that its weights have a finite loss, so they are
-// evaluated first: on a held-out batch or, if there is none, on a training sequence.
+// Saves the last checkpoint. No further step shows whether its weights have a finite loss, so they
+// are evaluated first: on a held-out batch or, if there is none, on a training sequence.
 Status Trainer::SaveLast() {
   if (state_.step != saved_step_ && state_.step != evaluated_step_) {
     std::vector<Batch> batches = HeldOutBatches();

@@ -46,7 +46,7 @@ class AnswerFinder {
   }
 
  private:
-  // Shortens `span` to end with the token that ends the answer `content`.
+  // Shortens `span` to end with the stop token after the answer `content`.
   TextSpan Closed(TextSpan span, std::string_view content) const {
     const std::string_view text = whole_.substr(span.begin, span.end - span.begin);
     const std::string_view words = Trimmed(content);
@@ -55,8 +55,9 @@ class AnswerFinder {
     return {span.begin, span.begin + said + LengthOfEnd(text.substr(said))};
   }
 
-  // Searches for the answer's text and its end token, as rendered in `answered`, the text of the
-  // conversation up to this answer.
+  // Searches from `from` for the answer's text and its stop token, as rendered in `answered`, the
+  // text of the conversation up to this answer. If that fails, searches without the answer's
+  // thinking.
   Result<TextSpan> Search(size_t index, std::string_view answered, size_t from) const {
     const Result<std::string> before = prompter_.Render(messages_.first(index), false);
     if (before.ok()) from = std::max(from, CommonLength(*before, whole_));
@@ -78,8 +79,8 @@ class AnswerFinder {
                  ", an answer, when others follow"};
   }
 
-  // Returns the number of bytes of `tail`, the text after an answer's words, through the first stop
-  // token; tail.size() if there is none.
+  // Returns the number of bytes of `tail`, the text after an answer's content, through the first
+  // stop token; tail.size() if there is none.
   size_t LengthOfEnd(std::string_view tail) const {
     size_t length = tail.size();
     for (const std::string& stop : stops_) {

@@ -19,20 +19,21 @@ struct TextSpan {
 
 struct Transcript {
   std::string text;
-  std::vector<TextSpan> answers;  // in order, each from the end of the prompt through its end token
+  std::vector<TextSpan> answers;  // in order; from the end of the prompt through the stop token
 };
 
-// Renders a conversation by the template and locates the assistant's answers. An answer lies
-// between the rendering of the messages before it (with the generation prompt) and the rendering of
-// the messages up to it. Where later messages change that rendering (thinking is dropped, a system
-// prompt moves), the answer's text is searched for. Errors: a conversation that the template
-// rejects; an answer that is not in the rendered text.
+// Renders a conversation by the template and locates the assistant's answers. An answer is what the
+// rendering of the messages up to it adds to the rendering of those before it (with the generation
+// prompt). Where later messages change these renderings (thinking is dropped, a system prompt
+// moves), the answer's text is searched for. Errors: a conversation that the template rejects; an
+// answer that is not in the rendered text.
 Result<Transcript> RenderTranscript(const ChatPrompter& prompter, const Tokenizer& tokenizer,
                                     std::span<const ChatMessage> messages);
 
-// Encodes transcripts. Answers are tokenized separately, just as in serving, so the ids equal those
-// of ChatPrompter::EncodeTranscript unless a token there spans an answer's boundary. A plain text
-// begins with bos if the tokenizer adds bos, and ends with eos or another end-of-generation token.
+// Encodes conversations and plain texts. Answers are tokenized separately, just as in serving, so
+// the ids equal those of ChatPrompter::EncodeTranscript unless a token of the latter spans an
+// answer's boundary. A plain text begins with bos if the tokenizer adds bos, and ends with eos or
+// another end-of-generation token.
 class TranscriptEncoder final : public DocumentEncoder {
  public:
   TranscriptEncoder(const Tokenizer& tokenizer, ChatPrompter prompter, bool mask_user)

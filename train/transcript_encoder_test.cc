@@ -25,7 +25,7 @@ struct Talk {
         encoder(*NewDocumentEncoder(*tokenizer, mask_user, "test")),
         prompter(*ChatPrompter::Create(*tokenizer, "test")) {}
 
-  // Encodes a conversation into `ids` and returns each run of tokens with a loss as text.
+  // Encodes a conversation into `ids`. Returns the text of each run of tokens with a loss.
   std::vector<std::string> Learnt(const Turns& turns) {
     const auto encoded = encoder->Encode({turns});
     EXPECT_TRUE(encoded.ok()) << encoded.error().message;
@@ -41,7 +41,7 @@ struct Talk {
     return runs;
   }
 
-  // The engine's tokens of a transcript, and of a prompt.
+  // Return the engine's tokens of a transcript and of a prompt.
   std::vector<Token> Transcript(const Turns& turns) const {
     return *prompter.EncodeTranscript(MessagesOf(turns));
   }
@@ -64,7 +64,7 @@ struct Family {
 
 class ChatFamilyTest : public testing::TestWithParam<Family> {};
 
-// Token ids equal the engine's, and exactly the answers have a loss.
+// Token ids equal the engine's, and only the answers have a loss.
 TEST_P(ChatFamilyTest, IdsAreTheEnginesAndAnswersAreLearnt) {
   const Family& family = GetParam();
   Talk talk(WithTemplate(family.vocabulary(), TemplateNamed(family.name)));
@@ -120,7 +120,7 @@ TEST(ChatEncoderTest, LlamasOwnVocabulary) {
   }
 }
 
-// Qwen 3's template keeps the thinking of the last answer and drops that of earlier ones.
+// Qwen 3's template keeps the thinking of the last answer and drops that of earlier answers.
 TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
   Talk talk(WithTemplate(QwenVocabulary(), TemplateNamed("qwen3")));
   EXPECT_THAT(talk.Learnt(kTalk),
@@ -133,8 +133,9 @@ TEST(ChatEncoderTest, ThoughtsThatATemplateDrops) {
   EXPECT_EQ(talk.ids, talk.Transcript(turns));
 }
 
-// Templates whose rendering of a conversation's beginning is not a prefix of the whole: the system
-// prompt moves to the last question, or the generation prompt has text that the transcript lacks.
+// Answers are found although the rendering of a conversation's beginning is not a prefix of the
+// whole rendering: the system prompt moves to the last question, or the generation prompt has text
+// that the transcript lacks.
 TEST(ChatEncoderTest, TextsThatAreNoPrefixes) {
   Talk mistral(WithTemplate(PieceVocabulary(), TemplateNamed("mistral-v0.3")));
   const Turns turns = WithSystem(kTalk);
@@ -165,21 +166,22 @@ TEST(ChatEncoderTest, WithoutAMaskAllIsLearnt) {
                           "[/INST] No cat there. </s>"));
 }
 
-// Without a template, ChatML is written out as text, like in the engine.
+// Without a template, conversations are encoded as ChatML's text, as in the engine.
 TEST(ChatEncoderTest, WithoutATemplateChatMlIsWrittenOut) {
   Talk talk(PieceVocabulary());
   EXPECT_THAT(talk.Learnt(kTalk), ElementsAre("It is.<|im_end|>\n", "No cat there.<|im_end|>\n"));
   EXPECT_EQ(talk.ids, talk.Transcript(kTalk));
 }
 
-// A plain text gets bos if the tokenizer adds bos, and one end token in any case.
+// A plain text gets bos if the tokenizer adds bos, and exactly one end token in any case.
 TEST(ChatEncoderTest, TextsBeginAndEndOnce) {
   const Turns text = {{"", "It is.</s>"}};
   const auto ids = [&](bool add_bos, bool add_eos) {
     TokenizerData data = WithTemplate(PieceVocabulary(), TemplateNamed("llama-2"));
     data.add_bos = add_bos, data.add_eos = add_eos;
     Talk talk(std::move(data));
-    EXPECT_THAT(talk.Learnt(text), ElementsAre(HasSubstr("It is.</s></s>")));  // the first is text
+    EXPECT_THAT(talk.Learnt(text),
+                ElementsAre(HasSubstr("It is.</s></s>")));  // the first </s> is text
     return talk.ids;
   };
   std::vector<Token> expected = ids(false, false);

@@ -52,9 +52,9 @@ constexpr ValueRange Size(int64_t most_bytes) {
   return {.kind = ValueRange::Kind::kSize, .most = most_bytes};
 }
 
-// Describes a range: "a whole number from 1 to 16".
+// Describes a range, as in "a whole number from 1 to 16".
 std::string Expected(const ValueRange& range);
-// The error "LABEL is 'FOUND', expected EXPECTED".
+// Returns the error "LABEL is 'FOUND', expected EXPECTED".
 Error BadValue(const std::string& label, const std::string& found, const std::string& expected);
 
 // Parse `text` as a value of `range`. Errors: BadValue.

@@ -11,7 +11,8 @@ namespace foretoken::train {
 
 class WeightAverage {
  public:
-  // Keeps a reference to `parameters`, which must outlive this. A decay of 0 keeps no average.
+  // Keeps a reference to `parameters`, which must outlive this. With a decay of 0 there are no
+  // averages.
   WeightAverage(const std::vector<NamedParameter>& parameters, double decay);
 
   bool on() const { return decay_ > 0.0; }
@@ -22,7 +23,7 @@ class WeightAverage {
   void Restart();
   // Exchanges the parameters and the averages.
   void Swap();
-  // The averages in the order of the parameters; empty if none are kept.
+  // The averages in the order of the parameters; empty if the decay is 0.
   std::vector<torch::Tensor>& values() { return values_; }
 
  private:

@@ -1,5 +1,5 @@
-// The weights of a module: f32 master weights under their published names, and their copies in the
-// compute type, which matrix products read.
+// The weights of a module: f32 master weights under their published names, and copies of the
+// matrices in the compute type, which products use.
 #pragma once
 
 #include <torch/types.h>
@@ -19,8 +19,8 @@ struct NamedParameter {
   bool decays;          // weight decay applies (matrices, not vectors)
 };
 
-// The matrix of one product: the rows of several tensors, concatenated. A frozen matrix keeps no
-// masters.
+// The matrix of one product: the rows of one or more master weights, concatenated. A frozen matrix
+// keeps no masters.
 struct Matrix {
   std::vector<torch::Tensor> masters;
   torch::Tensor compute;
@@ -31,8 +31,8 @@ struct MatrixPart {
   int64_t rows;
 };
 
-// A weight to be initialised. `index`: its number in the set. `deviation`: the standard deviation
-// that the module requests; with 0, matrices begin as zeros and vectors as ones.
+// A weight to be initialised. `index`: its number in the set, from 0. `deviation`: the standard
+// deviation that the module requests; with 0, matrices begin as zeros and vectors as ones.
 struct NewWeight {
   std::string name;
   size_t index;
@@ -41,8 +41,8 @@ struct NewWeight {
 };
 using Initializer = std::function<torch::Tensor(const NewWeight&)>;
 
-// Returns an initializer that draws normal deviates, which are functions of (seed, index): equal on
-// every machine and for any thread count.
+// Returns an initializer that draws normal deviates. They are functions of the seed, the weight's
+// index and the element, and do not depend on the thread count.
 Initializer NormalWeights(uint64_t seed);
 
 struct WeightOptions {
@@ -59,7 +59,8 @@ class WeightSet {
   WeightSet& operator=(const WeightSet&) = delete;
 
   torch::Tensor Add(const std::string& name, const std::vector<int64_t>& shape, double deviation);
-  // The references that this and the following functions return stay valid.
+  // Adds the weights `parts`, which form one matrix. The references that this and the following
+  // functions return stay valid.
   const Matrix& AddMatrix(const std::vector<MatrixPart>& parts, int64_t columns, double deviation);
   // Add weights with given initial values. REQUIRES: not frozen.
   torch::Tensor AddZeros(const std::string& name, int64_t count);
@@ -77,14 +78,14 @@ class WeightSet {
   torch::Tensor AddZeros(const TensorSpec& tensor) {
     return AddZeros(tensor.published, tensor.rows());
   }
-  // Makes the matrix of a weight that was added before (tied embeddings).
+  // Adds a matrix whose master is a weight that was added before (tied embeddings).
   const Matrix& AddShared(const torch::Tensor& master);
 
   torch::ScalarType compute() const { return options_.compute; }
   torch::Device device() const { return options_.device; }
-  // Empty if frozen.
+  // The trained weights, in the order of addition; empty if frozen.
   const std::vector<NamedParameter>& parameters() const { return parameters_; }
-  // Updates the copies after the masters have changed.
+  // Updates the copies in the compute type after the masters have changed.
   void Refresh();
 
  private:

@@ -85,7 +85,7 @@ Status Workers::Join(const std::string& rendezvous_file) {
     constexpr int kLeaveFile = -1;
     auto store = c10::make_intrusive<c10d::FileStore>(rendezvous_file, kLeaveFile);
     store->set(ReadyKey(rank_), {1});
-    for (int rank = 1; leads() && rank < count_; ++rank) {  // a failed worker never gets ready
+    for (int rank = 1; leads() && rank < count_; ++rank) {  // a failed worker never becomes ready
       while (!store->check({ReadyKey(rank)})) FT_RETURN_IF_ERROR(CheckWorkers());
     }
     auto options = c10d::ProcessGroupGloo::Options::create(kCollectiveTimeout);
@@ -191,8 +191,8 @@ Status Workers::CheckWorkers() {
   return {};
 }
 
-// Returns the error for a failed call to c10d. Reports the exit status of a worker that has exited;
-// only if there is none, c10d's message `fault`, which says less.
+// Returns the error for a failed call to c10d. Reports the exit status of a worker that has exited
+// or, if none has, c10d's message `fault`, which says less.
 Error Workers::LostConnectionError(const std::string& fault) {
   for (int polls = 0; leads() && polls < kExitStatusPolls; ++polls) {
     if (const Status s = CheckWorkers(); !s.ok()) return s.error();
@@ -219,8 +219,8 @@ Status Workers::Barrier() {
   return Sum(nothing);
 }
 
-// Sums one buffer in host memory: per parameter, 1 if this worker has a gradient and 0 if not (the
-// sum counts the workers that have it); then all gradients.
+// Sums one buffer in host memory. It begins with a value per parameter, 1 if this worker has a
+// gradient and 0 if not, so that the sum counts the workers that have one. All gradients follow.
 Status Workers::SumGradients(const std::vector<NamedParameter>& parameters) {
   if (count_ == 1) return {};
   const torch::NoGradGuard no_grad;

@@ -23,9 +23,9 @@ bool IsWorker();
 class Workers {
  public:
   // Starts a group. The caller is the leader and starts its own executable as the other workers,
-  // with `command` (argv, program name included). A started process finds in its environment that
-  // it is a worker, and joins. A group of one needs no command. Errors: a libtorch without Gloo, a
-  // process that cannot be started.
+  // with `command` (argv, program name included). In a process started this way, which an
+  // environment variable marks, joins the leader's group instead. A group of one needs no command.
+  // Errors: a libtorch without Gloo, a process that cannot be started, a worker that exits.
   static Result<std::unique_ptr<Workers>> Start(int count, const std::vector<std::string>& command);
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;

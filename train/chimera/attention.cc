@@ -10,9 +10,10 @@ namespace {
 
 using torch::Tensor;
 
-// The queries of a key head's group are concatenated, so that one product serves all of them.
+// The scores of a block of queries, and the values that they weight. The queries that share a
+// key-value head are concatenated, so that one product serves all of them.
 struct BlockOfQueries {
-  Tensor scores;  // [batch, kv_heads, group, block, 2 * keys] f32: of features, then of states
+  Tensor scores;  // [batch, kv_heads, group, block, 2 * keys] f32; keys: features, then states
   Tensor values;  // [batch * kv_heads, 2 * keys, head_dim]
 };
 
@@ -28,8 +29,8 @@ BlockOfQueries Score(const Tensor& q, const Tensor& k, const Tensor& v, int64_t 
   return {scores.view({s.batch, s.kv_heads, s.group(), s.block, 2 * keys}), begun(v)};
 }
 
-// Scaled queries [batch, kv_heads, group, length, head_dim], keys and values [batch, kv_heads,
-// length, head_dim]. Queries and keys are rotated.
+// The heads of n-gram states: scaled queries [batch, kv_heads, group, length, head_dim], keys and
+// values [batch, kv_heads, length, head_dim]. Queries and keys are rotated.
 struct StateHeads {
   Tensor q, k, v;
 };
@@ -120,7 +121,7 @@ Tensor SelfFedAttention(std::span<const Tensor> states, const Tensor& features,
   const Tensor hidden = ContextMask(late, first_key)
                             .logical_not()
                             .logical_or(torch::cat({torch::zeros_like(later), later}, 1));
-  // A query attends to one key of each source of guesses; keys are shifted to their queries' rows.
+  // A query attends to one row of each states[i] with i > 0. That row is shifted to the query's.
   std::vector<Tensor> scores, values;
   for (int64_t i = 1; i <= late; ++i) {
     const StateHeads source = HeadsOf(states[static_cast<size_t>(i)], s, rope);

@@ -19,8 +19,8 @@ ChimeraShape ShapeOf(const Recipe& r) {
           r.Number("shared_output") != 0.0};
 }
 
-// Returns the anchors (rows where drafts begin) from which `head` learns. A document's first row is
-// left out, because it has no feature before it.
+// Returns the anchors from which `head` learns: the rows of the drafts' last known features. A
+// document's first row is left out (C-23).
 HeadRows Anchors(const Batch& batch, int64_t head) { return RowsOfHead(batch, head, /*skip=*/1); }
 
 class ChimeraTask final : public DraftTask {
@@ -41,7 +41,7 @@ class ChimeraTask final : public DraftTask {
     const Tensor features = target_->Features(batch);
     const ChimeraContext context =
         selffeed_ ? module_.EncodeSelfFed(batch, features) : module_.Encode(batch, features);
-    // Distance is a mean; it is scaled to a sum over head 0's rows to match the other losses.
+    // Distance is a mean. It is scaled to a sum over head 0's rows, like the other losses.
     const Tensor distance =
         module_.Distance(batch, context, features) * (mse_weight_ * CountLossTerms(batch) * scale);
     Tensor tokens = torch::zeros_like(distance);

@@ -45,7 +45,7 @@ TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
             "00011");
 }
 
-// Compares every query of every head with a softmax computed for that query only.
+// Compares every fifth query with a softmax over the keys that it may attend to.
 TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
   torch::manual_seed(4);
   const AttentionShape s = SmallAttention();
@@ -154,7 +154,7 @@ TEST_F(RunTest, ChimeraLearnsAndExports) {
   }
 }
 
-// An n-gram length out of range is an error.
+// An n-gram length that is out of range is an error.
 TEST_F(RunTest, ChimeraRefusesWhatIsNoCount) {
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "chimera");
   options.recipe.settings["ngram"] = "6";

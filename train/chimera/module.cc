@@ -27,7 +27,7 @@ Tensor SelfFedIds(const Batch& batch, const Tensor& ngram_rows, std::span<const 
   const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // to the last token
   const Tensor place = torch::arange(batch.length, options) - batch.first_key;  // in its document
   const Tensor guessed = back.lt(late).logical_and(place.gt(late).view({-1, 1}));
-  // Head i's guess of a token is at the row before the token.
+  // The prediction, after the row before the token, of the head that guesses the token.
   const Tensor at = (late - 1 - back).clamp_min(0) * rows + (ngram_rows - 1).clamp_min(0);
   const Tensor own = torch::cat(at::TensorList(guesses.data(), guesses.size()));
   const auto pick = [](const Tensor& from, const Tensor& index) {
@@ -160,7 +160,7 @@ double ChimeraModule::NgramFlops(int64_t rows) const {
   return 2.0 * static_cast<double>(rows * wide * (wide + hidden));
 }
 
-// Counts causal blocks over features and states.
+// Counts the causal blocks of one product over features and states.
 double ChimeraModule::ScoreFlops(int64_t rows, int64_t length) const {
   const LlamaShape& s = target_.shape();
   const int64_t block = AttentionShapeOf(s, 1, length).block;

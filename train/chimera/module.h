@@ -13,7 +13,7 @@ namespace foretoken::train {
 
 struct ChimeraShape {
   int64_t heads = 4, ngram = 3;
-  bool shared_output = false;  // heads are scored by the target's LM head
+  bool shared_output = false;  // the target's LM head computes the heads' logits
 };
 
 // The encoder's results for each head. For head k, row p belongs to the draft whose last known
@@ -24,9 +24,9 @@ struct ChimeraContext {
   std::vector<torch::Tensor> attended;  // [heads] of [rows, heads * head_dim]
 };
 
-// Returns for each row the rows of the n tokens that end there: [rows, n] int64 (C-2). Near a
-// document's beginning, the tokens that exist come first, and the remaining places repeat the row
-// itself.
+// Returns, for each row, the rows of the n-gram that ends there: [rows, n] int64. Near a document's
+// beginning, the tokens that exist come first, and the remaining places repeat the row itself
+// (C-2).
 torch::Tensor NgramRows(const Batch& batch, int64_t n);
 // Returns the tokens at `ngram_rows`, int64, with the last guesses.size() tokens of each n-gram
 // replaced by the draft's guesses. guesses[i]: [rows] int64, the prediction of head i after each
@@ -78,7 +78,8 @@ class ChimeraModule {
   torch::Tensor Guesses(const ChimeraContext& context, int64_t head,
                         const torch::Tensor& features) const;
   double NgramFlops(int64_t rows) const;
-  double ScoreFlops(int64_t rows, int64_t length) const;  // of one head's attention
+  // Operations of the attention scores, or of the products of one head's probabilities and values.
+  double ScoreFlops(int64_t rows, int64_t length) const;
 
   const FrozenTarget& target_;
   ChimeraShape shape_;

@@ -27,15 +27,16 @@ TEST(SelfFedTest, NgramsByHand) {
   expect(ids(1)[3], {11, 12, 102});
   expect(ids(1)[2], {10, 11, 101});
   expect(ids(2)[3], {11, 101, 202});
-  expect(ids(3)[7], {15, 16, 17});  // no token before the root
+  // The root would be row 4, the first of its document: nothing is drafted.
+  expect(ids(3)[7], {15, 16, 17});
   expect(ids(2)[7], {15, 105, 206});
   expect(ids(1)[6], {14, 15, 105});
   expect(ids(1)[5], {14, 15, 15});
   expect(ids(1)[4], {14, 14, 14});
 }
 
-// The self-fed outputs equal the engine's outputs when each drafted token is the most likely one of
-// its head.
+// The logits of self-fed training equal the engine's logits if the engine drafts each head's most
+// likely token.
 TEST_F(ParityTest, ChimeraFedByItselfIsDrafting) {
   torch::NoGradGuard no_grad;
   constexpr int64_t kLength = 14;
@@ -77,14 +78,16 @@ TEST_F(ParityTest, ChimeraFedByItselfIsDrafting) {
   EXPECT_GT(guessed_otherwise, 50);
 }
 
-// Gradients of heads after the first reach the layer, but not the encoder that makes their inputs.
+// Gradients of heads after the first reach the transformer layer, but not the n-gram encoder that
+// computes its inputs.
 TEST_F(ParityTest, ChimerasLaterInputsAreDetached) {
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
   const Tensor features = target_->Features(batch);
   ChimeraModule module(*target_, {3, 3, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
   const Tensor rows = torch::arange(4, 12, torch::kInt64);
   const Tensor mix = torch::randn({8, target_->shape().hidden});
-  // Returns for each weight the largest magnitude in the gradient of a head's outputs.
+  // Returns, for each weight, the largest magnitude of its gradient. The loss is a random
+  // projection of a head's outputs.
   const auto gradient = [&](bool self_fed, int64_t head) {
     const ChimeraContext context =
         self_fed ? module.EncodeSelfFed(batch, features) : module.Encode(batch, features);
@@ -115,10 +118,10 @@ TEST_F(RunTest, KilledSelfFedChimeraContinuesBitForBit) {
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/chimera", "chimera");
   run.recipe.steps = 60;
   run.recipe.settings["selffeed"] = "1";
-  ExpectExactResume(run, 3 * 16);
+  ExpectExactResume(run, 3 * 16);  // weights and two moments of 16 tensors
 }
 
-// Self-feeding changes the losses of later heads only: the first head reads the text in any case.
+// Self-feeding changes the losses of later heads only: the first head always reads the text.
 TEST_F(RunTest, FeedingItselfChangesChimerasLaterHeadsOnly) {
   MakeTarget(FileType::kQ8_0, 20);
   const auto losses = [&](const char* heads, const char* selffeed) {

@@ -1,5 +1,5 @@
-// `foretoken train eagle` and `train hass`. Both train the module of eagle/module.h; HASS adds its
-// two harmonisations (alignment passes, and losses on the target's likely tokens).
+// `foretoken train eagle` and `train hass`. Both train the module of eagle/module.h. HASS adds
+// alignment passes and losses on the target's most likely tokens.
 #include <array>
 #include <cmath>
 #include <map>
@@ -40,7 +40,7 @@ EagleLossOptions LossOptions(const Recipe& r) {
   return options;
 }
 
-// The module's initial weights, by the setting `start`.
+// Returns the options of the module's weights, with initial values as the setting `start` says.
 WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTarget& target) {
   WeightOptions options = WeightOptionsOf(recipe, device);
   const std::string start = recipe.Text("start");
@@ -113,7 +113,7 @@ class EagleTask final : public DraftTask {
     const auto count = static_cast<double>(passes());
     // No gradients are computed for fc's inputs and for the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
-    // An update after each pass computes the sources of earlier passes again.
+    // With an update after each pass, the sources of earlier passes are computed again.
     const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;
     return target_->FeatureFlops(rows, batch.length) + count * module +
            again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
@@ -121,7 +121,7 @@ class EagleTask final : public DraftTask {
   }
 
  private:
-  // A batch and the inputs of its passes so far.
+  // The features of a batch, and the inputs of its passes so far.
   struct Begun {
     Tensor features;  // the target's
     EagleInputs inputs;
@@ -193,7 +193,7 @@ class EagleTask final : public DraftTask {
   uint64_t noise_key_, token_key_;
 };
 
-// Learns from one pass, with the weights that the updates of earlier passes left (H-2). Features
+// Trains on one pass, with the weights that the updates of earlier passes left (H-2). The features
 // that earlier passes predicted are not computed again.
 Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
   if (pass == 0) begun_[batch.number] = Begin(batch);

@@ -1,4 +1,4 @@
-// Tests of EAGLE and HASS: passes as steps of drafting, whole runs, export.
+// Tests of EAGLE and HASS: alignment passes, initial weights, whole runs, export.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,8 +20,8 @@ namespace {
 
 LlamaShape SmallShape() { return ShapeOf(TestConfig({.vocab = 97, .layers = 1})); }
 
-// A reference for drafting that computes pair by pair (H-17, H-18), without the operations under
-// test.
+// A reference implementation of drafting that computes one pair at a time (H-17, H-18), without the
+// operations under test.
 class PairByPair {
  public:
   PairByPair(EagleModule& module, const LlamaShape& shape) : shape_(shape) {
@@ -63,7 +63,7 @@ class PairByPair {
   std::vector<Tensor> keys_, values_;
 };
 
-// the output of pass j at a row equals that of step j of a draft that began j - 1 rows
+// the output of pass j at a row equals the output of step j of a draft that began j - 1 rows
 // earlier.
 TEST(EagleTest, PassesAreStepsOfDrafting) {
   torch::manual_seed(5);
@@ -123,8 +123,8 @@ TEST(EagleTest, GradientsOfAllWeights) {
   const Tensor mix = torch::randn({length, shape.hidden});
   for (const NamedParameter& p : module.weights().parameters()) {
     SCOPED_TRACE(p.name);
-    // Only one pass: inputs of later passes are detached, but finite differences would include
-    // them.
+    // Only one pass: the inputs of later passes are detached, but finite differences would include
+    // their changes.
     ExpectDirectionalDerivative(p.value, [&] {
       module.weights().Refresh();
       return (module.Forward(inputs, 1) * mix).sum();
@@ -132,7 +132,8 @@ TEST(EagleTest, GradientsOfAllWeights) {
   }
 }
 
-// A run can begin with weights in the layout of EAGLE's authors, with and without a bias.
+// Weights in the layout of EAGLE's authors can be loaded, with and without a bias of fc. Those of
+// Medusa cannot.
 TEST(EagleTest, BeginsWithPublishedWeights) {
   const std::string folder = FT_SOURCE_DIR "/tests/parity/draft/";
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
@@ -164,8 +165,8 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
   EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
 }
 
-// A run that begins with a draft file has the losses of a run that begins with the checkpoint from
-// which the file was exported.
+// A run that begins with a draft file has the same losses as a run that begins with the checkpoint
+// from which the file was exported. Other methods refuse the file.
 TEST_F(RunTest, HassBeginsWithADraftFile) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
@@ -191,7 +192,7 @@ TEST_F(RunTest, HassBeginsWithADraftFile) {
 }
 
 // With a learning rate of 0, the averages equal the weights read from `init`, not the random
-// weights that were initialised before.
+// weights that these replaced.
 TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");

@@ -17,10 +17,10 @@ struct RowLosses {
   Tensor gradient;  // of their sum, [rows, vocab] f32
 };
 
-constexpr int64_t kDerivedRows = 128;  // rows at once: objectives keep many values a token
+constexpr int64_t kDerivedRows = 128;  // rows at a time: objectives keep many values per token
 
-// Differentiates an objective by libtorch's autograd. This is slow, but these losses are only for
-// comparisons.
+// Returns the losses and gradients of an objective, computed by libtorch's autograd. This is slow,
+// but these objectives are only for comparisons.
 RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const Tensor& draft) {
   const torch::AutoGradMode enabled(true);
   RowLosses all{torch::zeros({draft.size(0)}, draft.options().dtype(torch::kFloat32)),
@@ -46,8 +46,8 @@ Tensor Spread(const Tensor& features, const Tensor& rows) {
   return torch::maximum(spread, spread.max() * 1e-2).clamp_min(1e-6);
 }
 
-// Like SmoothL1 of draft_ops.h, with its gradient, but between guesses / spread and wanted /
-// spread.
+// Like SmoothL1 of draft_ops.h, with its gradient, but between `guesses` and `wanted` divided by
+// `spread`.
 Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
                           const Tensor& spread, const Tensor& added, double factor,
                           Tensor gradient) {

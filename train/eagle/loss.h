@@ -9,9 +9,9 @@
 
 namespace foretoken::train {
 
-// The loss of a row is feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * the objective
-// on likely tokens. f is the target's next feature, g the draft's; p and q are the token
-// distributions that the LM head gives for f and g.
+// The loss of a row is feature * mean SmoothL1(g, f) + soft * -sum p log q + hard * (objective on
+// likely tokens). f is the target's next feature, g the draft's prediction of it; p and q are the
+// token distributions that the LM head gives for f and g.
 struct EagleLossOptions {
   double feature = 1.0, soft = 0.1, hard = 0.0;
   // Divides features by their root mean square over the rows with a loss before comparing them, so

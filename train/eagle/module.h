@@ -13,8 +13,8 @@
 
 namespace foretoken::train {
 
-// The inputs. Rows are positions of packed documents: pair i of a document is (feature f_i, token
-// x_{i+1}).
+// The module's inputs. Rows are positions of packed documents: row i of a document holds the pair
+// (feature f_i, token x_{i+1}).
 struct EagleInputs {
   int64_t batch = 0, length = 0;
   torch::Tensor embeddings;  // [rows, hidden] of the pairs' tokens, compute type

@@ -13,7 +13,7 @@
 namespace foretoken::train {
 namespace {
 
-// The objective's loss for the distributions of L-3.
+// Returns the objective's loss for the distributions of L-3.
 double Loss(std::string_view name, const ObjectiveOptions& options) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
@@ -41,7 +41,7 @@ TEST(ObjectiveTest, ValuesByHand) {
   EXPECT_GT(Loss("bild", {.top = 3}), 0.01);
 }
 
-// bidirectional_topk sums over the target's top K and over the draft's.
+// bidirectional_topk sums over the union of the target's and the draft's top K.
 TEST(ObjectiveTest, BothSidesCount) {
   const Tensor p = torch::tensor({0.6, 0.3, 0.1}, torch::kFloat32).view({1, 3});
   const Tensor s = torch::tensor({0.1, 0.3, 0.6}, torch::kFloat32).view({1, 3});
@@ -60,8 +60,8 @@ TEST(ObjectiveTest, AgreementCostsNothingMore) {
   EXPECT_LT(FindObjective("recall")->loss(sharp, sharp, options).max().item<double>(), 0.5);
 }
 
-// EagleLoss with each objective: its value is the weighted sum over passes, its gradient matches
-// finite differences.
+// With each objective, EagleLoss is the weighted sum of the objective over passes, and its gradient
+// matches finite differences.
 TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
   torch::manual_seed(3);
   const Tensor outputs = Leaf({2 * 20, 8}), features = torch::randn({20, 8});

@@ -46,7 +46,7 @@ void EagleParity::ExpectSteps() {
   EXPECT_EQ(compared, 12 * 5);
 }
 
-// Outputs and logits of draft step k equal those of alignment pass k of training.
+// Outputs and logits of the engine's draft step k equal those of training's alignment pass k.
 TEST_F(EagleParity, StepsAreTrainingsPasses) { ExpectSteps(); }
 
 TEST_F(EagleParity, TargetsOfOtherFamilies) {

@@ -22,9 +22,9 @@ TrainOptions PassRun(const std::string& directory, const std::string& out, int p
   return run;
 }
 
-constexpr int kTensors = 3 * 10;
+constexpr int kTensors = 3 * 10;  // weights and two moments of 10 tensors
 
-// LastPass has the values and gradients of Forward's last pass.
+// LastPass has the same values and gradients as Forward's last pass.
 TEST_F(ParityTest, LastPassIsThatOfForward) {
   const LlamaShape& shape = target_->shape();
   const Batch batch = RandomDocument(shape.vocab, 12);
@@ -52,7 +52,7 @@ TEST_F(ParityTest, LastPassIsThatOfForward) {
   }
 }
 
-// With one pass, a step per pass equals an ordinary step.
+// With one pass, a run with an update per pass equals an ordinary run.
 TEST_F(RunTest, AStepOfOnePassIsAStep) {
   MakeTarget(FileType::kQ8_0, 20);
   const TrainOptions plain = PassRun(directory_, "/plain", 1, false),
@@ -62,7 +62,7 @@ TEST_F(RunTest, AStepOfOnePassIsAStep) {
   ExpectSameTensors(plain.out, run.out, kTensors);
 }
 
-// Compares a run with two passes over a step's two batches that are written out by hand.
+// Compares a run of two passes and two batches per step with the same steps written out by hand.
 TEST_F(RunTest, StepsOfTwoPassesAreThoseByHand) {
   MakeTarget(FileType::kQ8_0, 20);
   TrainOptions run = PassRun(directory_, "/run", 2, true);

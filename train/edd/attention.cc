@@ -10,7 +10,7 @@ namespace {
 
 using torch::Tensor;
 
-// Keys and values of a stream, each [batch * kv_heads, length, head_dim].
+// Keys and values of the tokens or of the states, each [batch * kv_heads, length, head_dim].
 struct KeyValues {
   Tensor keys, values;
 };

@@ -34,7 +34,7 @@ Result<int> TapOf(const Recipe& r) {
                std::to_string(r.layers + 1) + " to " + std::to_string(r.layers)};
 }
 
-// Returns the rows whose token and next token both have a loss: a draft begins after a token of the
+// Returns the rows whose token and next token both have a loss. Drafts begin after a token of the
 // answer, so the first token of an answer is never drafted.
 Tensor LossRows(const Batch& batch) {
   return batch.inner.gt(0).logical_and(batch.weights.gt(0)).nonzero().squeeze(1);
@@ -81,7 +81,7 @@ class EddTask final : public DraftTask {
   }
 
  private:
-  // The target's outputs for a batch.
+  // The target's outputs for a batch: what the draft's encoder and its loss need.
   struct TargetOutputs {
     Tensor features;  // [rows, hidden], compute type
     HiddenState state;
@@ -134,7 +134,7 @@ class EddTask final : public DraftTask {
   uint64_t block_key_;
 };
 
-// Simulates each draft step at every position. The loss is that of blocks of `steps_` tokens.
+// Simulates each draft step at every position. The loss is computed on blocks of `steps_` tokens.
 HeldOut EddTask::EvaluateHeldOut(const Batch& batch) {
   const TargetOutputs target_outputs = RunTarget(batch);
   const auto outputs = [&](const Tensor& starts) {
@@ -147,7 +147,7 @@ HeldOut EddTask::EvaluateHeldOut(const Batch& batch) {
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;
   for (int64_t step = 0; step < steps_; ++step) {
-    // VDM has no blocks: its outputs are the same at every step.
+    // VDM has no blocks, so its outputs do not depend on the step.
     if (step > 0 && !module_.encodes()) {
       guesses.push_back(guesses.back());
       continue;

@@ -14,7 +14,7 @@
 namespace foretoken::train {
 namespace {
 
-// A batch of one sequence with the given Batch::inner and Batch::first_key.
+// Returns a batch of one sequence with the given Batch::inner and Batch::first_key.
 Batch Sequence(const std::vector<float>& inner, const std::vector<int32_t>& first_key) {
   Batch batch;
   batch.batch = 1;
@@ -64,8 +64,8 @@ TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
   }
 }
 
-// Attention by blocks of queries equals one product over all of them, with documents and grouped
-// heads.
+// Attention computed in blocks of queries equals attention computed in one block, with several
+// documents and grouped heads.
 TEST(EddTest, AttentionGoesByBlocks) {
   torch::manual_seed(2);
   const AttentionShape s = SmallAttention();
@@ -102,7 +102,7 @@ TEST(EddTest, OneBlockIsCausalAttention) {
              PlainAttention(tokens, s, rope, first), 1e-5);
 }
 
-// The loss is KL(target || draft), by the vectors of L-3.
+// The loss is KL(target || draft); the distributions are those of L-3.
 TEST(EddTest, LossIsTheForwardDivergence) {
   const Tensor teacher = torch::tensor({{0.5f, 0.3f, 0.15f, 0.05f}}).log();
   const Tensor student = torch::tensor({{0.4f, 0.4f, 0.1f, 0.1f}}).log().requires_grad_();
@@ -133,7 +133,8 @@ TEST_F(ParityTest, EddGradientsOfAllWeights) {
   HiddenState state{1, {}};
   const Tensor features = target_->Features(batch, &state);
   const EddInputs inputs{1, 16, batch.ids, batch.first_key, state.value, BlockStarts(batch, 5), 5};
-  for (const NamedParameter& p : module.weights().parameters()) {  // so that a step is small enough
+  // Weights of this scale make the finite-difference step small enough.
+  for (const NamedParameter& p : module.weights().parameters()) {
     torch::NoGradGuard no_grad;
     const double width = p.name == "embedding_layer.weight" ? 1.0 : p.value.size(-1);
     if (p.decays) p.value.normal_().div_(std::sqrt(width));
@@ -177,7 +178,7 @@ TEST_F(RunTest, EddAndVdmLearnAndExport) {
   }
 }
 
-// A hidden state that the target does not have is an error.
+// A hidden state that the target does not have is an error, and so is block_max < block_min.
 TEST_F(RunTest, EddRefusesALayerThatIsNone) {
   MakeTarget(FileType::kF32);
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "edd");

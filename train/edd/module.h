@@ -23,13 +23,14 @@ struct EddInputs {
   // With an encoder:
   torch::Tensor states;  // [rows, hidden] f32: the target's
   torch::Tensor starts;  // [batch, length] int32: the start of each position's block
-  int64_t longest = 0;   // maximum number of tokens of a block
+  int64_t longest = 0;   // maximum number of tokens in a block
 };
 
 class EddModule {
  public:
   // Parameters carry the published names (embedding_layer.weight, decoder.self_attn.q_proj.weight,
-  // ...). Embedding and LM head are initialised to the target's; `target` must outlive this.
+  // ...). Embedding and LM head are the target's or copies of them, as `parts` says. `target` must
+  // outlive this.
   EddModule(const FrozenTarget& target, const EddParts& parts, WeightOptions options);
 
   WeightSet& weights() { return weights_; }

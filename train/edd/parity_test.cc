@@ -22,18 +22,18 @@ class EddParityTest : public ParityTest {
             {"block_max", "10"}};
   }
 
-  // Expects parity of EDD that reads the target's hidden state `layer`.
+  // Expects parity for an EDD draft that attends to the target's hidden state `layer`.
   void ExpectLayer(int64_t layer);
 
-  // Expects that draft steps from every block's first token give the logits of the block's rows in
-  // training.
+  // Expects that the engine's draft steps give the logits that training gives at each row of a
+  // block, if drafts begin with the block's first token.
   void ExpectSteps(const Tensor& logits, const Batch& batch, std::span<const float> states,
                    const Tensor& starts) {
     const std::vector<Token> tokens = TokensOf(batch.ids);
     const int64_t vocab = target_->shape().vocab;
     for (int64_t p = 1; p < kTextLength; ++p) {
       const int64_t start = starts[0][p].item<int64_t>();
-      if (start == 0) continue;  // a draft needs a text before it
+      if (start == 0) continue;  // a draft needs text before it
       const auto begin = static_cast<size_t>(start), end = static_cast<size_t>(p) + 1;
       const auto traced = TraceEdd(draft_, *model_, std::span(tokens).first(begin), states,
                                    std::span(tokens).subspan(begin, end - begin));
@@ -58,7 +58,7 @@ void EddParityTest::ExpectLayer(int64_t layer) {
   }
 }
 
-// The logits of draft steps equal those of the training module's rows, for each hidden state.
+// The logits of the engine's draft steps equal those of training's rows, for several hidden states.
 TEST_F(EddParityTest, StepsAreTrainingsRows) {
   for (const int64_t layer : {1, 2}) ExpectLayer(layer);
 }
@@ -67,7 +67,7 @@ TEST_F(EddParityTest, TargetsOfOtherFamilies) {
   OnOtherFamilies([&] { ExpectLayer(1); });
 }
 
-// The logits of a VDM's draft steps equal those of the training module's rows.
+// The logits of a VDM's draft steps equal those of training's rows.
 TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);

@@ -16,7 +16,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// Attention by blocks of query positions, like AttentionFn (ops.cc), with gradients for queries
+// Attention in blocks of query positions, like AttentionFn (ops.cc), with gradients for queries
 // only.
 class CrossAttentionFn : public Function<CrossAttentionFn> {
  public:

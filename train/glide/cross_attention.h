@@ -1,5 +1,5 @@
-// Attention of a draft's queries to its target's keys and values (GLIDE, G-16), and the masks of
-// training.
+// Attention of a draft's queries to its target's keys and values (GLIDE, G-16), and its masks in
+// training and evaluation.
 #pragma once
 
 #include <torch/types.h>

@@ -25,7 +25,8 @@ int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallb
   return value == 0 ? fallback : value;
 }
 
-// Returns the target's shape, changed by settings. The draft has as many key heads as query heads.
+// Returns the target's shape, changed as the settings say. The draft has as many key-value heads as
+// query heads.
 LlamaShape DraftShape(const Recipe& r) {
   LlamaShape s = ShapeOf(ConfigOf(r));
   s.layers = static_cast<int64_t>(r.Number("draft_layers"));
@@ -69,7 +70,7 @@ class GlideTask final : public DraftTask {
     return {{"loss", loss.item<double>()}};
   }
 
-  // The target runs only up to the keys and values of the last layer that is read.
+  // The target runs only up to the keys and values of the last layer that the draft attends to.
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const double target_flops =

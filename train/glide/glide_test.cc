@@ -15,7 +15,7 @@ Tensor Ints(std::vector<int32_t> values) {
 }
 
 // The vectors of G-19: blocks of L = 3 in T = 7 positions, then with a document that begins at
-// position 2.
+// position 2, then blocks of one position.
 TEST(GlideMaskTest, BlocksSeeWhatIsBeforeThem) {
   const Tensor whole = torch::zeros({1, 7}, torch::kInt32);
   EXPECT_TRUE(BlockKeys(whole, 3).equal(Ints({0, 1, 2, 2, 2, 2, 5})));

@@ -13,8 +13,8 @@ constexpr int64_t kLength = 24, kSteps = 4;
 
 class GlideParity : public ParityTest {
  protected:
-  // Makes equal random weights in training and in the engine, and a document with the target's keys
-  // and values.
+  // Makes a draft with random weights, exports it for the engine, and makes a random document with
+  // the target's keys and values.
   void Make(const std::string& method, int64_t layers) {
     const LlamaShape& target = target_->shape();
     LlamaShape own = target;
@@ -42,14 +42,15 @@ class GlideParity : public ParityTest {
     if (looks_) inputs_.keys_values = target_->KeysValues(batch, read);
   }
 
-  // Returns training's logits if position p attends to the target up to last_key[p].
+  // Returns the logits of training's forward pass, in which position p attends to the target's
+  // positions up to last_key[p] (unused without cross-attention).
   Tensor Logits(const Tensor& last_key) {
     inputs_.last_key = last_key;
     return torch::matmul(module_->Forward(inputs_), module_->head().compute.t());
   }
 
-  // Expects that the engine's draft steps from the root at position t give rows t, t + 1, ... of
-  // `logits`.
+  // Expects that the engine's draft steps from the root at position t have the logits of rows t,
+  // t + 1, ... of `logits`.
   void ExpectSteps(int64_t t, const Tensor& logits) {
     const std::span<const Token> tokens(tokens_);
     const auto trace =
@@ -86,8 +87,9 @@ TEST_F(GlideParity, TargetsOfOtherFamilies) {
   EXPECT_EQ(compared_, 9 * 5);
 }
 
-// With two layers, the keys of positions before the root matter, too. Each of these positions
-// attends to the target's keys and values of the positions before it.
+// With two layers, the draft's keys of positions before the root depend on the mask, too. Each of
+// these positions attends to the target's positions before it; the root and the tokens after it
+// attend to those before the root.
 TEST_F(GlideParity, StepsOfTwoLayers) {
   torch::NoGradGuard no_grad;
   Make("glide", 2);

@@ -1,5 +1,5 @@
 // `foretoken train hydra`: Hydra++ (B-12). A head reads the guesses of the heads before it and is
-// trained on the target's distribution after them.
+// trained on the target's distribution of the next token.
 #include <array>
 
 #include "base/rng.h"

@@ -103,7 +103,8 @@ TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
   ASSERT_EQ(with.size(), 6u);
   EXPECT_NE(with[0], without[0]);
   const auto heldout = [](const std::string& line) { return line.substr(line.rfind(' ')); };
-  EXPECT_EQ(heldout(with[5]), heldout(without[5]));  // at rate 0 the weights stay
+  // A learning rate of 0 leaves the weights unchanged.
+  EXPECT_EQ(heldout(with[5]), heldout(without[5]));
 }
 
 TEST_F(RunTest, HydrasDropoutIsChecked) {

@@ -12,10 +12,10 @@ namespace foretoken::train {
 
 struct HydraShape {
   int64_t heads = 4, layers = 4;
-  bool shared_output = false;  // heads are scored by the target's LM head
+  bool shared_output = false;  // the target's LM head computes the heads' logits
 };
 
-// Dropout before every block of a head and before its scores, as in the authors' code.
+// Dropout before every block of a head and before its output matrix, as in the authors' code.
 struct HydraDropout {
   double rate = 0.0;  // 0: none
   uint64_t key = 0;   // the batch's key of random draws (chance.h)
@@ -23,8 +23,8 @@ struct HydraDropout {
 
 class HydraModule {
  public:
-  // Parameters carry the names of draft files (head.0.fc.weight, ...); in the prefix layer their
-  // prefix is HydraSpec::kLayer instead. Heads are initialised to pass the prefix layer's state on
+  // Parameters carry the names of draft files (head.0.fc.weight, ...), but those of the prefix
+  // layer begin with HydraSpec::kLayer. Heads are initialised to pass the prefix layer's state on
   // to the target's LM head. `target` must outlive this.
   HydraModule(const FrozenTarget& target, const HydraShape& shape, WeightOptions options);
 

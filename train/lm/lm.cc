@@ -1,4 +1,4 @@
-// `foretoken train lm`: a language model and its tokenizer, from text.
+// `foretoken train lm`: trains a language model, and its tokenizer, from text.
 #include <cstdio>
 
 #include "checkpoint.h"

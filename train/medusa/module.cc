@@ -12,7 +12,8 @@ MedusaModule::MedusaModule(const FrozenTarget& target, int64_t heads, bool share
   const MedusaSpec spec{target.shape().hidden, target.shape().vocab};
   for (int k = 0; k < heads; ++k) {
     Head head{};
-    head.linear = &weights_.AddMatrix(spec.BlockWeight(k, 0), 0.0);
+    // Zeros, so that a head starts as the identity.
+    head.linear = &weights_.AddMatrix(spec.BlockWeight(k, 0), /*deviation=*/0.0);
     head.bias = weights_.AddZeros(spec.BlockBias(k, 0));
     head.scores = shared_output
                       ? &target.head_matrix()

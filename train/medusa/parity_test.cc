@@ -1,4 +1,4 @@
-// Compares the engine's heads with training's.
+// Compares the logits of the engine's Medusa heads with those of the training module.
 #include <gtest/gtest.h>
 
 #include "draft/medusa/medusa_testing.h"
