@@ -1,4 +1,5 @@
-// foretoken bench: the command whose subcommands measure the machine, kernels, decoding and drafts.
+// foretoken bench: its subcommands measure the machine, kernels, decoding and drafts, and compare
+// drafters, models, published results and other engines.
 #include "apps/command_line.h"
 #include "apps/runtime_args.h"
 #include "eval/machine/bench.h"
@@ -148,7 +149,7 @@ void AddKernels(CLI::App& app, BenchOptions* o) {
   AddCommon(app, o);
 }
 
-// The command line, joined by spaces.
+// Returns the command line, joined by spaces.
 std::string CommandText(int argc, char** argv) {
   std::string text = "foretoken";
   for (int i = 0; i < argc; ++i) text.append(" ").append(argv[i]);

@@ -17,10 +17,10 @@ void AppendCircular(const std::vector<Token>& text, size_t at, int count,
     prompt.push_back(text[(at + static_cast<size_t>(i)) % text.size()]);
 }
 
-// A request in progress.
+// A request whose answer is being written.
 struct Answering {
   std::unique_ptr<Stream> stream;
-  double last_event = -1;  // seconds since the start; below 0: none yet
+  double last_event = -1;  // seconds since the start; negative: none yet
 };
 
 class BatchRunner {
@@ -57,7 +57,8 @@ class BatchRunner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  // Takes the events of the last pass. `reads`: whether that pass computed prompt rows.
+  // Collects the events that the last pass delivered. `reads`: whether that pass computed prompt
+  // rows.
   Status Collect(bool reads) {
     const double now = Seconds();
     for (size_t i = 0; i < answering_.size(); ++i) {

@@ -13,7 +13,7 @@ namespace foretoken {
 // The requests of a run.
 struct BatchWork {
   std::vector<std::vector<Token>> prompts;
-  int new_tokens = 64;  // of each answer, exactly
+  int new_tokens = 64;  // of each answer, exactly: end tokens are ignored
 };
 
 // Cuts `count` prompts out of `text`. Their lengths are log-uniform in [shortest, longest] tokens.
@@ -29,12 +29,12 @@ std::vector<Token> MadeUpTokens(int vocab, int count);
 
 struct BatchRun {
   std::vector<std::vector<Token>> answers;  // [requests]
-  std::vector<double> first_token;          // [requests] seconds since all were submitted
+  std::vector<double> first_token;          // [requests] seconds since the start of the run
   std::vector<double> written_a_cycle;      // [requests] tau; 0 where an answer had no cycle
   double seconds = 0;
   double tokens = 0;  // generated, over all requests
-  // The longest time between two deliveries to one answer, in seconds. The first counts only
-  // deliveries by passes that also computed prompt rows, the second counts all.
+  // The longest time between consecutive deliveries to one answer, in seconds.
+  // `longest_gap_beside_prompt` counts only deliveries by passes that also computed prompt rows.
   double longest_gap_beside_prompt = 0, longest_gap = 0;
   Counters counters;
 

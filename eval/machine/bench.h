@@ -22,8 +22,8 @@ struct MachineLimits {
   int threads = 0;
   std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
   double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
-  double hand_over = 0;  // seconds; see HandOver
-  double first_cache_loads = 0;
+  double hand_over = 0;          // seconds; see HandOver
+  double first_cache_loads = 0;  // see FirstCacheLoads
 
   double bandwidth() const { return read_bytes.back(); }
   // Multiply-adds a second for weights of `type`. For BF16, the rate of the faster of BF16 and F32
@@ -65,8 +65,8 @@ class Peaks {
 double HandOver(ThreadPool& pool);
 
 // 64-bit words a second that all threads together load from their cores' L1 caches. The rate halves
-// on a core with a busy sibling hyperthread. Such a neighbour slows down matrix products, but Peaks
-// hardly show it, because their loops issue few instructions a cycle.
+// on a core with a busy sibling hyperthread. Such a sibling also slows down matrix products, but it
+// hardly changes the rates of Peaks, whose loops issue few instructions a cycle.
 double FirstCacheLoads(ThreadPool& pool);
 
 // Measures all limits: the median of each bandwidth, and the best of the other rates. Takes about
@@ -81,7 +81,8 @@ double F32Peak();
 // The rate of FirstCacheLoads for one thread, over a few milliseconds.
 double FirstCacheLoadRate();
 // Reads every cache line of `bytes` bytes (a multiple of 256) once, in ascending order if `streams`
-// is 1, in four interleaved streams if it is 4. Returns a checksum that keeps the loads alive.
+// is 1, in four interleaved streams if it is 4. Returns a checksum, without which the compiler
+// would drop the loads.
 uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);
 
 struct BenchOptions {

@@ -1,5 +1,6 @@
 // Answers requests of mixed lengths one at a time and together, without drafts and with them. The
-// runs are interleaved, so that a temporary slowdown of the machine affects all of them.
+// runs are interleaved, so that a temporary slowdown of the machine affects all of them. With
+// --shared-prefix: answers requests that begin alike, with and without cached prompts.
 #include "eval/machine/bench_batch.h"
 
 #include <algorithm>
@@ -143,7 +144,8 @@ void PrintWay(int sessions, const BatchWay& way, double before) {
               counters.most_running, static_cast<long long>(counters.set_aside));
 }
 
-// Speculation with as many texts at once, against none: both answered once in every repeat.
+// Compares throughput with drafts (`on`) and without (`off`) at an equal number of slots. Each
+// repeat ran both, so their ratio is taken repeat by repeat. Returns the ratios for the JSON file.
 Json PrintGain(const BatchWay& off, const BatchWay& on) {
   std::vector<double> ratios;
   for (size_t i = 0; i < off.runs.size(); ++i) {
@@ -188,7 +190,7 @@ Result<Json> BatchBench::Point(int sessions) {
     PrintWay(sessions, way, before);
     points.push_back(WayJson(sessions, way));
   }
-  // Ways come in pairs: without drafts, and with them.
+  // Ways come in pairs: without drafts, then with them.
   for (size_t i = 0; i + 1 < ways.size(); i += 2) {
     points[i + 1].update(PrintGain(ways[i], ways[i + 1]));
   }
@@ -325,7 +327,7 @@ Status BenchBatch(const BatchOptions& options) {
     return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
                  std::to_string(options.shortest) + ", that of --shortest"};
   }
-  // With fewer requests than sessions, that many would never run at once.
+  // With fewer requests, that many sessions would never run at once.
   const int most = options.shared_prefix > 0 ? options.sessions.back()
                                              : *std::ranges::max_element(options.sessions);
   if (options.requests > 0 && options.requests < most) {

@@ -22,11 +22,11 @@ struct BatchOptions {
   int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;
   int shared_prefix = 0;  // tokens shared by all prompts; above 0: measures the prefix cache
-  int sample = 50;        // requests that are answered without the prefix cache, too
+  int sample = 50;        // requests that are also answered without the prefix cache
 };
 void AddBatchArgs(CLI::App& app, BatchOptions* options);
-// Errors: a file cannot be used; an option is invalid; an answer differs from the answer to the
-// same request decoded alone without drafts.
+// Errors: a file cannot be used; an option is invalid; an interrupt; an answer differs from the
+// answer to the same request decoded alone without drafts, or decoded without the prefix cache.
 Status BenchBatch(const BatchOptions& options);
 
 }  // namespace foretoken

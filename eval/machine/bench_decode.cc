@@ -22,10 +22,10 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
          static_cast<double>(logit_rows) * c.vocab * c.hidden;
 }
 
-// A pass with the machine's limits measured just before and after it; or the medians of several.
+// A pass and the machine's limits measured around it; or the medians of several passes.
 struct Sample {
-  double seconds, limit;      // measured; needed at the measured bandwidth and peak
-  double times, reads, peak;  // seconds / limit; shares of the bandwidth and of the peak
+  double seconds, limit;      // measured seconds; seconds at the measured bandwidth and peak
+  double times, reads, peak;  // seconds / limit; fractions of the bandwidth and of the peak
   double loads;               // FirstCacheLoads before or after the pass, the lower of the two
 };
 using Samples = std::vector<Sample>;
@@ -58,9 +58,9 @@ struct Point {
 
 struct Outcome {
   MachineLimits limits;
-  Samples decoding;  // passes of one row, one after the other
+  Samples decoding;  // each the mean of consecutive one-row passes
   std::vector<Point> curve;
-  Samples prompts;
+  Samples prompts;  // passes of kBenchRows rows with logits of the last
   // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
   double fewest_hand_over = 0, most_hand_over = 0, fewest_loads = 0, most_loads = 0;
 
@@ -82,10 +82,11 @@ struct Outcome {
   }
 };
 
-// Passes of different row counts are interleaved, so that a temporary slowdown affects all of them.
-// Each pass is compared with the bandwidth and peak measured just before it, because other
-// processes come and go. Measuring these evicts the model from the caches, so autoregressive
-// decoding is also timed over consecutive passes.
+// Times passes of every row count at every context, and prompts and autoregressive decoding at the
+// first context. Passes of different row counts are interleaved, so that a temporary slowdown
+// affects all of them. Each pass is compared with the bandwidth and peak measured just before it,
+// because other processes come and go. Measuring these evicts the model from the caches, so
+// autoregressive decoding is also timed over consecutive passes.
 class Measurement {
  public:
   // `pool` and `bandwidth` must outlive this.
@@ -118,7 +119,7 @@ class Measurement {
         }
         if (turn < 0 || first != 0) continue;
         outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
-        if (turn >= 3) continue;
+        if (turn >= 3) continue;  // a prompt takes long
         outcome.prompts.push_back(
             Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
       }
@@ -147,7 +148,8 @@ class Measurement {
     return seconds / passes;
   }
 
-  // Measures a pass of `rows` rows and the limits around it. pass() returns the pass's seconds.
+  // Measures a pass of `rows` rows, which reads `bytes` bytes, and the limits around it. pass()
+  // returns the pass's seconds.
   template <typename Pass>
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
     const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
@@ -155,9 +157,8 @@ class Measurement {
     hand_overs_.push_back(HandOver(pool_));
     const double before = loads_.back();
     const double seconds = pass();
-    // The loads are measured once between two passes, after this pass and not just before the next:
-    // threads that have just finished or started to wait make the following pass much slower at
-    // times.
+    // Measured once between two passes, and right after a pass, not right before one: threads that
+    // have just finished or begun to wait sometimes make the next pass much slower.
     loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / read, macs / peak);

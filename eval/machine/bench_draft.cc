@@ -24,7 +24,7 @@
 namespace foretoken {
 namespace {
 
-// The costs of drafting one tree.
+// The costs of drafting with one tree policy.
 struct LevelTime {
   std::string tree;
   int depth = 0;             // reached by the drafts of args.depth levels

@@ -18,7 +18,7 @@ struct BenchDraftArgs {
   std::string json;
 };
 void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args);
-// Errors: a file cannot be used, an option is invalid.
+// Errors: a file cannot be used; an option is invalid.
 Status BenchDraft(const BenchDraftArgs& args);
 
 }  // namespace foretoken

@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Bytes of the copies of a weight, used in rotation so that no copy is still in a cache when it is
-// used again.
+// Minimum total bytes of the copies of a weight. They are used in rotation, so that none is still
+// in a cache when it is used again.
 constexpr size_t kWorkingSet = size_t{256} << 20;
 
 struct Product {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{768} << 20;  // much larger than a last-level cache
 
-// Runs `rate` on every thread at once and returns the sum.
+// Measures `rate` on every thread at the same time and returns the sum.
 double Together(ThreadPool& pool, double (*rate)()) {
   std::vector<double> rates(static_cast<size_t>(pool.threads()));
   pool.Run([&](int thread) { rates[static_cast<size_t>(thread)] = rate(); });

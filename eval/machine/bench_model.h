@@ -1,4 +1,4 @@
-// The model that a measurement runs on: from a file, or of random weights.
+// The model that a measurement runs on: from a file, or with random weights.
 #pragma once
 
 #include <memory>

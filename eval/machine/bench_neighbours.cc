@@ -29,7 +29,8 @@ constexpr int kNicest = 19;
 // A child process, killed on destruction or when this process ends.
 class ChildProcess {
  public:
-  // Starts `body` in the child with its end of the socket pair; socket() is the parent's end.
+  // Forks a child that calls `body` with its end of a socket pair and then exits. socket() is the
+  // parent's end.
   // REQUIRES: this process has one thread.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
     int sockets[2];  // the parent's end, the child's end
@@ -77,13 +78,14 @@ bool Receive(int socket, void* data, size_t size) {
   return recv(socket, data, size, MSG_WAITALL) == static_cast<ssize_t>(size);
 }
 
-// A message from a decoding process: its token rate (0: the model has been loaded), or an error.
+// A message from a decoding process: its token rate (0: it has loaded the model), or an error.
 struct Reply {
   double tokens_per_second = 0;
   char fault[1024] = {};
 };
 
-// Body of a decoding process: loads the model, reports, then measures whenever a byte arrives.
+// Body of a decoding process: loads the model and sends a Reply; then, for each byte that arrives,
+// measures and sends another.
 Status Decode(const NeighbourOptions& options, int socket) {
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
   FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));

@@ -76,6 +76,7 @@ struct LookUp {
   double median = 0, slowest = 0;  // seconds of a draft: median and maximum over the steps
 };
 
+// Times steps and drafts that follow a prompt of random text.
 class Overhead {
  public:
   Overhead(const BenchOptions& options, Model& model) : options_(options), model_(model) {
@@ -109,8 +110,8 @@ class Overhead {
                      Median(draft)};
   }
 
-  // Times the drafter before every step through a text with recurring tokens. Each time is the
-  // median of three drafts.
+  // Times drafts of the drafter `name` before every step through a text with recurring tokens. Each
+  // time is the median of three drafts.
   Result<LookUp> Guesses(const std::string& name) {
     const Json options = Json::object();
     FT_ASSIGN_OR_RETURN(const auto drafter,

@@ -12,7 +12,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int64_t kRounds = 2'000'000;  // of kAccumulators multiply-adds: about ten milliseconds
+constexpr int64_t kRounds = 2'000'000;  // of kAccumulators instructions: about ten milliseconds
 constexpr int kAccumulators = 12;
 
 using Clock = std::chrono::steady_clock;
@@ -105,6 +105,7 @@ void F32Portable() {
   for (float a : acc) sink = sink + a;
 }
 
+// Reads `bytes` bytes in kStreams interleaved streams and prefetches kAhead bytes ahead in each.
 template <size_t kStreams, size_t kAhead>
 uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   constexpr size_t kLine = 64;

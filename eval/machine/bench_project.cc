@@ -10,12 +10,13 @@
 namespace foretoken {
 namespace {
 
-// Medians, in seconds.
+// Median seconds of a one-row pass, a verification pass and a draft level.
 struct Costs {
   double one_row = 0, verify = 0, level = 0;
 };
 
-// Passes are interleaved, so that a temporary slowdown of the machine affects all of them.
+// Times the three passes. They are interleaved, so that a temporary slowdown of the machine affects
+// all of them.
 Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
   const DType cache = DType::kF16;
   const int context = options.bench.contexts.front();
@@ -34,11 +35,13 @@ Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft
   return Costs{Median(one_row), Median(verify), Median(level)};
 }
 
+// `cycle`: seconds; `rate`: tokens per second.
 struct Projection {
   double cycle = 0, rate = 0, speedup = 0, even = 0;
 };
 
-// M-2: a cycle drafts, then verifies, and emits tau tokens. `even`: the tau of speed-up 1.
+// M-2: a cycle drafts, then verifies, and emits tau tokens. `even`: the tau at which the speed-up
+// is 1.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;
@@ -83,7 +86,7 @@ Status BenchProject(const ProjectOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
   FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
   if (types.size() != 1) return Error{"bench project measures one --type at a time"};
-  if (options.tau > options.bench.nodes) {  // a path's nodes below the root, and the bonus
+  if (options.tau > options.bench.nodes) {  // at most N - 1 accepted nodes and the bonus
     return Error{"--tau: a tree of " + std::to_string(options.bench.nodes) +
                  " nodes, including the root, writes at most as many tokens per cycle"};
   }

@@ -1,4 +1,4 @@
-// Times passes of a model over made-up tokens; their rows are not committed.
+// Times passes of a model over made-up tokens. The timed rows are not committed.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace foretoken {
 
-// A sequence at `context` cached positions. Thread-safety: one thread.
+// A sequence with `context` cached positions. Thread-safety: one thread.
 class TimedPasses {
  public:
   // Fills the context; see status() for errors. REQUIRES: the model's passes may have kBenchRows

@@ -18,7 +18,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kPaperLayers = 32;  // of the papers' 7B models
+constexpr int kPaperLayers = 32;  // of the 7B models in the papers
 
 // Reads a built-in table by name, or a user's .json file. `layers`: the model's number of layers.
 Result<PaperTable> LoadPaperTable(const std::string& name, int layers) {
@@ -31,7 +31,7 @@ Result<PaperTable> LoadPaperTable(const std::string& name, int layers) {
   return ReadPaperTable(json, name + ".json", name, layers);
 }
 
-// The keys of the files that a table's methods need.
+// Returns the keys of the files that a table's methods need, without duplicates.
 std::vector<std::string> DraftKeys(const PaperTable& table) {
   std::vector<std::string> keys;
   for (const PaperMethod& m : table.methods) {
@@ -41,6 +41,8 @@ std::vector<std::string> DraftKeys(const PaperTable& table) {
   return keys;
 }
 
+// Returns a table's line of the list: which of its methods can be run, its title, and the keys of
+// the files that it needs (without a model) or lacks (with one).
 std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool model) {
   size_t runs = 0;
   for (const PaperMethod& m : table.methods) {
@@ -65,7 +67,7 @@ std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool
   return text;
 }
 
-// Prints one line for each table, then how to make the drafts that are missing.
+// Prints one line per table, then how to make the files that are missing.
 Result<int> ListPapers(const BenchPaperArgs& args) {
   std::optional<LoadedModel> loaded;
   if (!args.model.path.empty()) {
@@ -114,7 +116,7 @@ PaperHeader HeaderOf(const BenchPaperArgs& args, const LoadedModel& loaded) {
 using PaperEvaluate = Result<PaperOutcome> (*)(const BenchPaperArgs&, const LoadedModel&,
                                                const PaperTable&, const PaperDraftFiles&);
 constexpr PaperEvaluate kEvaluators[] = {&EvaluateAnswers, &EvaluateAttribution,
-                                         &EvaluateRanks};  // PaperEvaluator
+                                         &EvaluateRanks};  // indexed by PaperEvaluator
 
 Result<int> RunPaper(BenchPaperArgs& args) {
   FT_ASSIGN_OR_RETURN(OutputFile json_file, OutputFile::Open(args.json));

@@ -1,5 +1,5 @@
-// foretoken bench paper: reproduces the papers' tables with a given model, and shows the printed
-// cells too.
+// foretoken bench paper: measures the cells of a paper's table with the user's model, and shows the
+// printed cells below.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace foretoken {
 
 struct BenchPaperArgs {
   ModelArgs model;
-  std::string name;       // name of a table, or its .json file; empty: lists all tables
+  std::string name;       // a built-in table, or a .json file; empty: lists all tables
   std::string questions;  // the folder of question files
   std::string json, resume, command;
   std::vector<std::string> drafts;  // KEY=FILE
   SpecOptions options;
-  int limit = 0;         // maximum number of questions of a part; 0: all
-  bool printed = false;  // shows only the printed table; needs no model
-  // Options that replace the table's values if they were given.
+  int limit = 0;         // maximum number of questions per part; 0: all
+  bool printed = false;  // shows only the printed cells; needs no model
+  // The options that override the table's values if they are given.
   const CLI::Option *new_tokens = nullptr, *repeats = nullptr;
 };
 

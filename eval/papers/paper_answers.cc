@@ -8,15 +8,15 @@
 namespace foretoken {
 namespace {
 
-// Keeps alive what the cells of a PaperOutcome refer to.
+// Owns the data that the cells of a PaperOutcome refer to.
 struct PaperAnswers {
   PaperPlan plan;
   SpecRun run;
   std::unique_ptr<PaperResults> results;
 };
 
-// Describes the questions, answer lengths, repeats and clock of this run, and the paper's answer
-// length.
+// Describes the questions, answer length, repeats and clock of this run; the paper's answer length
+// is given in parentheses.
 std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, const SpecRun& run,
                          const PaperResults& results) {
   std::string text = "Asked here: ";
@@ -42,7 +42,7 @@ std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, co
                                         : ". The clock runs from the first token on.");
 }
 
-// States which methods broke their verifier's promise, or that none did.
+// Names the methods whose verifier broke its promise, or states that none did.
 std::string IdentityNote(const std::vector<SpecEntry>& entries) {
   std::string broken;
   bool same = true;

@@ -15,8 +15,8 @@ double FigureOf(const AttributionScore& score, const std::string& metric) {
   return metric == "recall" ? score.recall() : score.f1();
 }
 
-// Options of `bench attribution` for a method. `min` is an option of the evaluator, not of the
-// drafter.
+// Returns the options of `bench attribution` for a method. The method's option `min` is for the
+// evaluator; all others are for the drafter.
 AttributionOptions AttributionOf(const PaperMethod& method, const BenchPaperArgs& args,
                                  const std::string& data) {
   AttributionOptions options{
@@ -57,8 +57,8 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
                                {"quoted", score.quoted},
                                {"attributed", score.attributed},
                                {"correct", score.correct}});
-    asked =
-        table.parts[0].questions + ": " + found.QuestionSummary() + ".";  // equal for all methods
+    asked = table.parts[0].questions + ": " + found.QuestionSummary() +
+            ".";  // the same for all methods
   }
   if (!asked.empty()) outcome.notes.push_back(asked);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {

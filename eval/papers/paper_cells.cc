@@ -76,7 +76,8 @@ double AlphaEdd(const PaperSample& s, const PaperMetric&) { return s.entry->metr
 double CalibrationOf(const PaperSample& s, const PaperMetric&) { return s.entry->metrics.ECE; }
 double NodesOfCycle(const PaperSample& s, const PaperMetric&) { return s.entry->nodes_per_cycle; }
 
-// Metrics::alpha_lev of the sample's questions, which may be a resample of those of `entry`.
+// Metrics::alpha_lev, computed from the cycles because E_spd also needs it for resamples, which
+// `entry` does not describe.
 double AlphaLev(const PaperSample& s, const PaperMetric&) {
   double overlap = 0, weighed = 0;
   ForEachCycle(s, [&](const Cycle& c) {

@@ -17,8 +17,8 @@ struct PaperSample {
   size_t method = 0, baseline = 0;    // indices of the method and its baseline in the run's methods
   std::span<const size_t> questions;  // indices in the run
   std::span<const size_t> passes;     // indices in the run
-  // Summary of the part's questions. Read only by metrics that do not depend on time, because a
-  // resample keeps it.
+  // Summary of all questions of the part. Only metrics that do not depend on time may use it,
+  // because it stays the same when questions and passes are resampled.
   const SpecEntry* entry = nullptr;
   bool with_prefill = true;  // whether speed-ups and token rates include prefill time
   int gamma = 0;             // draft length in E(Spd) (M-4); 0: the mean drafted depth
@@ -26,7 +26,7 @@ struct PaperSample {
 
 struct PaperValue {
   double value = 0;
-  // 95 %; only for metrics that depend on time, and not for the mean over parts.
+  // At the 95 % level. Only metrics that depend on time have one, and means over parts have none.
   std::optional<Interval> interval;
 };
 

@@ -18,8 +18,8 @@ const std::string* FindValue(const NamedValues& values, const std::string& key) 
   return at == values.end() ? nullptr : &at->second;
 }
 
-// Whether a file is named *-KEY-TYPE.gguf: "foretoken-demo-24m-hass-q8_0.gguf", for example, if
-// `key` is "hass".
+// Whether a file is named *-KEY-TYPE.gguf, as foretoken-demo-24m-hass-q8_0.gguf is for the key
+// "hass".
 bool IsNamedFor(const fs::path& file, const std::string& key) {
   if (file.extension() != ".gguf") return false;
   const std::string stem = file.stem();
@@ -56,7 +56,7 @@ Result<PaperDraftFiles> PaperDraftFiles::Create(const std::vector<std::string>& 
   const std::string stem = model.stem();
   drafts.stem_ = stem.substr(0, stem.rfind('-'));
   drafts.folder_ = (model.parent_path() / "drafts").string();
-  // Drafts without a key in their file name serve the key that is their drafter's name.
+  // A draft whose file name has no key is used for the key that equals its drafter's name.
   for (const FoundDraft& found :
        FindDrafts(*loaded->model, loaded->tokenizer.get(), drafts.model_)) {
     const std::string drafter(found.drafter);

@@ -1,5 +1,5 @@
-// Finds the files that a table's methods need (drafts and datastores), by the keys used in the
-// tables.
+// Finds the files that a table's methods need (drafts and datastores) by the keys that stand for
+// them in the tables.
 #pragma once
 
 #include <string>
@@ -13,22 +13,24 @@ namespace foretoken {
 
 class PaperDraftFiles {
  public:
-  // `given`: arguments "KEY=FILE". `loaded`: the target; drafts are looked for in drafts/ beside
-  // its file. null: only given files are used. Errors: text that is not KEY=FILE, an unknown key.
+  // `given`: arguments KEY=FILE. `loaded`: the target, beside whose file the folder drafts/ is
+  // searched; null: only given files are used. Errors: an argument that is not KEY=FILE, an unknown
+  // key.
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 
   // Returns the file for `key`: the given file, else *-KEY-TYPE.gguf in drafts/ beside the model,
   // else a draft of the drafter `key` found by FindDrafts; empty if there is none.
   std::string Find(const std::string& key) const;
-  // Returns the commands that make the file, as a sentence. Errors: an unknown key.
+  // Returns the commands that make the file, as text for the user. Errors: an unknown key.
   Result<std::string> HowToMake(const std::string& key) const;
 
  private:
   PaperDraftFiles() = default;
 
   NamedValues files_;  // key, path
-  // The model's path and file name without the type, which HowToMake inserts; the drafts' folder.
+  // HowToMake inserts the model's path (`model_`) and its file name without the number format
+  // (`stem_`). `folder_`: the folder that Find searches.
   std::string model_ = "MODEL", stem_ = "MODEL", folder_;
 };
 

@@ -1,4 +1,4 @@
-// The evaluators, each of which computes the cells of one kind of table (PaperEvaluator).
+// The evaluators: one function for each kind of table (PaperEvaluator), which computes its cells.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ struct PaperOutcome {
   bool broken = false;
 };
 
-// Answers the questions of all parts of the table (PaperPart) with the baseline and with every
-// method. Errors: those of PlanMethods, PlanQuestions and RunPaperQuestions.
+// Answers the questions of all parts of the table (PaperPart) with every method and its baseline.
+// Errors: those of PlanMethods, PlanQuestions and RunPaperQuestions.
 Result<PaperOutcome> EvaluateAnswers(const BenchPaperArgs& args, const LoadedModel& loaded,
                                      const PaperTable& table, const PaperDraftFiles& files);
 // Measures how well a copying drafter attributes quotes to the passages that they come from, on the

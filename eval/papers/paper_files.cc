@@ -1,4 +1,5 @@
-// The built-in tables: the files of bench/papers, compiled in.
+// The files of bench/papers, compiled in: the papers' tables, and drafts.json, the recipes for
+// their drafts.
 #include <algorithm>
 
 #include "base/check.h"
@@ -24,7 +25,7 @@ const PaperFile* FindPaperFile(std::string_view name) {
 
 Json DraftRecipes() {
   const Result<Json> recipes = ParseJson(FindPaperFile(kDraftsFile)->text, "drafts.json");
-  FT_CHECK(recipes.ok());  // the tests read it
+  FT_CHECK(recipes.ok());  // compiled in, and parsed by paper_test
   return *recipes;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr char kEmptyCell[] = "–";
 
-// "MT-bench: speed-up".
+// Returns the column's labels, joined: "MT-bench: speed-up".
 std::string ColumnHead(const PaperTable& table, const PaperKey& column) {
   std::string text;
   for (const std::string& label : PaperLabels(table, table.columns, column)) {
@@ -55,7 +55,7 @@ std::string OurRows(const PaperTable& table, const std::string& model, const Pap
   return text;
 }
 
-// The labels of the row whose PaperRowLabel is `label`.
+// Returns the labels of the row whose PaperRowLabel is `label`; {} if there is none.
 std::vector<std::string> LabelsOf(const PaperTable& table, const std::string& label) {
   for (const PaperKey& row : PaperKeys(table, table.rows)) {
     if (PaperRowLabel(table, row) == label) return PaperLabels(table, table.rows, row);

@@ -15,18 +15,21 @@ namespace foretoken {
 // Returns a cell's value, or nullopt if it was not measured. `cell`: a result of PaperCell.
 using PaperCells = std::function<std::optional<PaperValue>(const PaperKey& cell)>;
 
-// The text of a page besides its table.
+// The text on a page around its table.
 struct PaperHeader {
-  std::string model;               // the name of our rows
-  std::string command, where;      // the command line; model, machine, threads and date
+  std::string model;               // names our rows
+  std::string command, where;      // the command line; the model, machine, threads and date
   std::vector<std::string> notes;  // which questions were asked, and why cells are empty
 };
 
-// `cells`: our values, or empty to show only the printed ones.
+// Returns the page as Markdown. `cells`: our values; an empty function: only printed cells are
+// shown.
 std::string PaperMarkdown(const PaperTable& table, const PaperHeader& header,
                           const PaperCells& cells);
-// {"paper", "title", "model", "command", "machine", "notes", "cells": [{"row", "column", "metric",
-// "value", "low", "high"}], "printed": [{"model", "rows": {label: [cells]}}]}.
+// Returns {"paper", "title", "source", "model", "command", "machine", "notes", "cells": [{"row",
+// "column", "metric", "value", "low", "high"}], "printed": [{"model", "rows": {label: [cells]}}]}.
+// Cells that were not measured are omitted; "low" and "high" are present if the value has an
+// interval. REQUIRES: `cells` is not an empty function.
 Json PaperJson(const PaperTable& table, const PaperHeader& header, const PaperCells& cells);
 
 }  // namespace foretoken

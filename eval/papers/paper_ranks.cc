@@ -17,9 +17,10 @@ struct Ranked {
   GuessRanks ranks;
 };
 
-// N of a metric head_topN.
+// Returns N of a metric named head_topN.
 int TopOf(const PaperMetric& metric) { return metric.name.back() - '0'; }
 
+// Returns the number of draft steps that the table's metrics need.
 int StepsOf(const PaperTable& table) {
   int steps = 1;
   for (int p = 0; p < std::ssize(table.parts); ++p) {
@@ -28,7 +29,7 @@ int StepsOf(const PaperTable& table) {
   return steps;
 }
 
-// Makes the decoders of the methods that can be run, keyed by index in the table.
+// Makes the decoders of the methods that can be run, keyed by the method's index in the table.
 Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTable& table,
                                       const PaperPlan& plan) {
   std::map<int, Ranked> ranked;
@@ -40,7 +41,7 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
   return ranked;
 }
 
-// Adds every turn of an answer to each method's ranks.
+// Ranks each method's guesses of the tokens in every turn of an answer.
 Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const SpecQuestion& question,
              const SpecAnswer& answer, std::map<int, Ranked>& ranked) {
   std::vector<ChatMessage> messages;

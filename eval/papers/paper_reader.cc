@@ -76,8 +76,8 @@ class PaperReader {
     return texts;
   }
 
-  // Reads the list `field` entry by entry, with sweeps expanded. `read` takes an entry's options
-  // and its name for errors.
+  // Reads the list `field` into `out`, with sweeps expanded. `read` is called for each entry with a
+  // reader of its fields and with its place in the file ("methods[2]") for error messages.
   template <typename T, typename ReadEntry>
   Status ReadList(OptionReader& top, const std::string& field, std::vector<T>& out,
                   const ReadEntry& read) {
@@ -179,7 +179,8 @@ class PaperReader {
     return p;
   }
 
-  // Reads a list whose entries are "tau_micro" or ["tau_micro", "head"].
+  // Reads a list of metrics, each written as "tau_micro" or, with a column heading, as
+  // ["tau_micro", "head"].
   Result<std::vector<PaperMetric>> ReadMetrics(const Json* list, const std::string& field) {
     if (list == nullptr || !list->is_array() || list->empty()) {
       return Wrong(field, list == nullptr ? "none" : JsonText(*list), "a list of metrics");
@@ -229,8 +230,8 @@ class PaperReader {
     return axes;
   }
 
-  // Checks that rows and columns together range over every list of several entries, and over no
-  // list twice.
+  // Checks that rows and columns together range over every list with several entries, and over none
+  // more than once.
   Status CheckAxes() {
     const size_t sizes[] = {table_.settings.size(), table_.methods.size(), table_.trees.size(),
                             table_.parts.size(), table_.metrics.size()};

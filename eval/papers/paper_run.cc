@@ -35,7 +35,7 @@ SpecMethod SpecMethodOf(const PaperTable& table, const PaperCombination& combina
   return method;
 }
 
-// Appends `note` unless it is listed.
+// Appends `note` unless `notes` has it.
 void AddNote(const std::string& note, std::vector<std::string>* notes) {
   if (std::ranges::find(*notes, note) == notes->end()) notes->push_back(note);
 }

@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-// Maps a setting, method and tree of a table (indices) to a method of the run.
+// A setting, method and tree of a table, by index, and the method of the run that measures them.
 struct PaperCombination {
   int setting = 0, method = 0, tree = 0;
   size_t method_index = 0;  // index in PaperPlan::methods
@@ -40,14 +40,15 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
 Result<SpecRun> RunPaperQuestions(const BenchPaperArgs& args, const LoadedModel& loaded,
                                   const PaperTable& table, PaperPlan& plan);
 
-// The values of a run by cell. Keeps references to its constructor's arguments.
+// Computes the values of a table's cells from a run. Keeps references to its constructor's
+// arguments.
 class PaperResults {
  public:
   PaperResults(const PaperTable& table, const PaperPlan& plan, const SpecRun& run);
 
   // Returns a cell's value, or nullopt if it was not measured. `cell`: a result of PaperCell.
   std::optional<PaperValue> At(const PaperKey& cell) const;
-  // The number of the part's questions that were answered.
+  // Returns the number of the part's questions that were answered.
   size_t QuestionsOf(int part) const { return questions_[static_cast<size_t>(part)].size(); }
   // One entry per combination and part, in that order.
   const std::vector<SpecEntry>& entries() const { return entries_; }
@@ -62,7 +63,7 @@ class PaperResults {
   std::vector<size_t> passes_;                  // all passes of the run
   std::vector<std::vector<size_t>> questions_;  // [parts], indices of the run's questions
   std::vector<SpecEntry> entries_;
-  std::vector<std::vector<int>> entry_of_;  // [combinations][parts], index or -1: no questions
+  std::vector<std::vector<int>> entry_of_;  // [combinations][parts], indices in entries_; -1: none
 };
 
 }  // namespace foretoken

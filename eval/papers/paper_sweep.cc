@@ -7,6 +7,7 @@
 namespace foretoken {
 namespace {
 
+// Replaces `variable` in all strings of `json`, at any depth.
 void Substitute(const std::string& variable, const std::string& value, Json& json) {
   if (json.is_structured()) {
     for (Json& part : json) Substitute(variable, value, part);

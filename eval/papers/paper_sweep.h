@@ -1,4 +1,4 @@
-// Expands sweeps, entries of a paper's table that stand for several entries: {"name": "K=$K",
+// Expands sweeps. A sweep is an entry of a paper's table that stands for several: {"name": "K=$K",
 // "for": {"K": [10, 20]}, ...}.
 #pragma once
 

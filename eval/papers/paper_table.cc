@@ -47,8 +47,8 @@ std::optional<double> Printed(const std::string& cell) {
   return end == cell.c_str() ? std::nullopt : std::optional(value);
 }
 
-// Returns `metric` in `part` from a printed row's cells. `part` below 0: in the first part that has
-// the metric.
+// Returns the value of `metric` for `part` in the cells of a printed row. A negative `part` means
+// the first part that has the metric.
 std::optional<double> PrintedMetric(const PaperTable& table, const std::vector<std::string>& cells,
                                     std::string_view metric, int part) {
   const std::vector<PaperKey> columns = PaperKeys(table, table.columns);

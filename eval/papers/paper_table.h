@@ -1,5 +1,5 @@
-// A table or figure of a paper as data: methods, questions, cells, and the values the paper
-// printed. The files are bench/papers/NAME.json; docs/papers.md describes their fields.
+// A table or figure of a paper as data: methods, questions, metrics and the cells that the paper
+// prints. The files are bench/papers/NAME.json; docs/papers.md describes their fields.
 #pragma once
 
 #include <array>
@@ -16,21 +16,21 @@
 
 namespace foretoken {
 
-// The lists of a table over which its rows and columns range.
+// The lists of a table that its rows and columns range over.
 enum class PaperAxis : uint8_t { kSetting, kMethod, kTree, kPart, kMetric };
 inline constexpr size_t kPaperAxes = 5;
 
 struct PaperMetric {
   std::string name;   // a name in paper_metrics.def
   int argument = -1;  // the number after the colon, such as step 2 in alpha_n:2; -1: none
-  std::string head;   // the paper's name for it
+  std::string head;   // the metric's name in the paper
 };
 
 // A group of questions with cells of its own, or the mean over all such parts.
 struct PaperPart {
   std::string name;
-  std::string questions;             // a file of the questions' folder
-  std::string category;              // keeps the questions of this category or task; empty: all
+  std::string questions;             // a file in the folder of questions
+  std::string category;              // selects the questions of this category or task; empty: all
   bool mean = false;                 // the mean over the other parts; has no questions
   std::vector<PaperMetric> metrics;  // replace the table's, unless empty
 };
@@ -43,6 +43,7 @@ struct PaperSetting {
   std::string lacks;  // why it cannot be run; empty: it can
 };
 
+// `tree`: a tree policy, as typed after --tree.
 struct PaperTree {
   std::string name, tree;
 };
@@ -52,7 +53,7 @@ struct PaperMethod {
   int draft_max = -1;
   std::vector<std::pair<std::string, std::string>> options;
   std::string sampled;  // the verifier above temperature 0; empty: the setting's
-  std::string draft;    // key in drafts.json of the file that it needs; empty: none
+  std::string draft;    // drafts.json's key for the file that it needs; empty: none
   std::string lacks;    // why it cannot be run; empty: it can
 };
 
@@ -86,23 +87,24 @@ struct PaperTable {
   const std::vector<PaperMetric>& MetricsOf(int part) const;
 };
 
-// An index into each list of a table; -1 for a list that the key leaves open. A key without -1
-// names a cell.
+// One index per list of a table, or -1 if the key names no entry of the list. A key without -1
+// identifies a cell.
 struct PaperKey {
   std::array<int, kPaperAxes> at = {-1, -1, -1, -1, -1};
   int& operator[](PaperAxis axis) { return at[static_cast<size_t>(axis)]; }
   int operator[](PaperAxis axis) const { return at[static_cast<size_t>(axis)]; }
 };
 
-// Returns every combination along `axes`; the last axis varies fastest.
+// Returns the keys of all combinations of entries along `axes`; the last axis varies fastest.
 std::vector<PaperKey> PaperKeys(const PaperTable& table, std::span<const PaperAxis> axes);
-// Combines the keys of a row and a column; lists that neither key sets get index 0.
+// Combines the keys of a row and a column; a list that neither of them indexes gets index 0.
 PaperKey PaperCell(const PaperKey& row, const PaperKey& column);
-// Returns the names of the entries along `axes`.
+// Returns the names of the key's entries along `axes`.
 std::vector<std::string> PaperLabels(const PaperTable& table, std::span<const PaperAxis> axes,
                                      const PaperKey& key);
-// Returns a row's labels joined by " / ", the name of the row in `printed`.
+// Returns a row's labels joined by " / ", which identify the row in PaperTable::printed.
 std::string PaperRowLabel(const PaperTable& table, const PaperKey& row);
+// Returns the metric of a cell. `cell`: a result of PaperCell.
 const PaperMetric& MetricAt(const PaperTable& table, const PaperKey& cell);
 
 // Reads a table. `layers`: the model's number of layers, for sweeps over layers. Errors: a field is
@@ -120,9 +122,9 @@ std::optional<double> PrintedFormulaError(const PaperTable& table);
 std::vector<std::string_view> PaperNames();
 Result<std::string_view> PaperText(const std::string& name);
 
-// Returns from drafts.json how the file `key` is made; nullopt for an unknown key. A key may match
-// a pattern ("hass-k5" matches "hass-k*"); the matched rest ("5") then replaces the star in the
-// text.
+// Returns how drafts.json says that the file for `key` is made; nullopt for an unknown key. A key
+// may match a pattern ("hass-k5" matches "hass-k*"); what the star stands for ("5") then replaces
+// the star in the text.
 std::optional<std::string> PaperDraftRecipe(const std::string& key);
 // The keys and patterns of drafts.json.
 std::vector<std::string> PaperDraftKeys();

@@ -1,4 +1,5 @@
-// Tests of the papers' tables: every built-in table is read, and errors name the file and field.
+// Tests of the papers' tables: every built-in table can be read, and errors name the file and
+// field.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -40,7 +41,7 @@ TEST(PaperTables, AreAllThere) {
   EXPECT_THAT(PaperText("pld-9").error().message, HasSubstr("'pld-9'; known: chimera-2"));
 }
 
-// Every built-in table can be read, and drafts.json has the keys of all drafts that it names.
+// Every built-in table can be read, and drafts.json has a recipe for each draft that a table names.
 TEST(PaperTables, ReadAndKnowTheirDrafts) {
   for (const std::string_view name : PaperNames()) {
     for (const int layers : {1, 7, 32}) {
@@ -93,7 +94,8 @@ TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
   EXPECT_FALSE(PrintedFormulaError(TableOf("edd-1")).has_value());
 }
 
-// M-4: the interval of E(Spd) covers the variance of acceptance; here all costs are equal.
+// M-4: the interval of E(Spd) reflects the variance of acceptance. All costs are equal here, so
+// nothing else can widen it.
 TEST(PaperMetrics, ResampleTheAcceptanceOfExpectedSpeedups) {
   SpecRun run;
   run.questions.resize(8);
@@ -153,8 +155,8 @@ TEST(PaperTables, GrowCapeAsPrinted) {
   EXPECT_EQ(checked, 3);
 }
 
-// Above temperature 0, network drafts run with verifiers that do not share noise with the drafter:
-// no paper's network draws with the target's noise.
+// Above temperature 0, draft networks run with verifiers that do not share noise with the drafter,
+// because no paper's draft network samples with the target's noise.
 TEST(PaperTables, SampleAsThePapersDo) {
   const auto backend = *NewBackend("cpu", {.threads = 1});
   int checked = 0;
@@ -176,8 +178,8 @@ TEST(PaperTables, SampleAsThePapersDo) {
   EXPECT_GT(checked, 40);
 }
 
-// Attribution drafts as many tokens as the papers do (PLD+: 70), because only drafted quotes are
-// found.
+// Attribution drafts as many tokens as the paper does (PLD+: 70), because a quote is found only as
+// far as it is drafted.
 TEST(PaperTables, AttributeWithThePapersDrafts) {
   for (const PaperMethod& m : TableOf("pld-10").methods) {
     const DrafterEntry* entry = EntryOf(m);
@@ -204,7 +206,7 @@ TEST(PaperSweeps, StandForEveryValue) {
   ASSERT_EQ(swept->size(), 4u);
   EXPECT_EQ((*swept)[1]["name"], "2");
   EXPECT_EQ((*swept)[2]["name"], "0");
-  // Messages count the file's entries, not those that sweeps before them expanded to.
+  // The index in a message counts the entries of the file, before sweeps are expanded.
   const Json bad = {layers[0], {{"name", "x"}, {"for", {{"l", "all"}}}}};
   EXPECT_EQ(
       ExpandSweeps(bad, "t.json: methods", 2).error().message,
@@ -235,7 +237,7 @@ TEST(PaperReaderErrors, ReadsTheSmallTable) {
 }
 
 struct Mistake {
-  const char* pointer;  // where in SmallTable
+  const char* pointer;  // into SmallTable
   Json value;           // null: the field is removed
   const char* message;
 };

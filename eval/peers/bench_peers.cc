@@ -26,7 +26,7 @@ namespace {
 constexpr const char* kOther = "the other";
 constexpr const char* kAutomatic = "auto";  // the name of our drafter and of its row
 
-// One engine in one mode, with its token rate for each question.
+// A row of the printed table: one engine in one mode, with its token rate for each question.
 struct PeerColumn {
   std::string engine, mode;
   std::vector<double> rates;
@@ -38,7 +38,7 @@ class PeerBench {
   PeerBench(const BenchPeersArgs& args, const LoadedModel& loaded, const ChatPrompter& prompter)
       : args_(args), loaded_(loaded), prompter_(prompter) {
     modes_ = FindPeers(args.folder, args.draft_model);
-    std::error_code ignored;  // a folder that is not there shows when the file is written
+    std::error_code ignored;  // a missing folder is reported when the file is written
     const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
     const std::string prefix = "foretoken-prompt-", suffix = ".txt";
     RemoveLeftovers(folder.string(), prefix, suffix);
@@ -118,7 +118,8 @@ class PeerBench {
   }
 
  private:
-  // Adds our method for every mode of a peer, in the peers' order; the baseline comes first.
+  // Adds our method, our row and the peer's row for every mode of peers.def, which begins with the
+  // baseline. Notes what is missing.
   void PlanOurs() {
     for (const PeerMode& mode : modes_) {
       if (mode.drafter == "draft-model" && args_.draft_model.empty()) {
@@ -171,7 +172,7 @@ class PeerBench {
     }
     const ChatMessage message{"user", question.turns[0]};
     FT_ASSIGN_OR_RETURN(const std::string prompt, prompter_.Text({&message, 1}));
-    // Peers strip the final newline of the file.
+    // Peers strip the file's final newline, so one is added.
     FT_RETURN_IF_ERROR(WriteFileAtomically(prompt_file_, prompt + "\n"));
     const PeerTask task{.model = args_.model.path,
                         .prompt_file = prompt_file_,
@@ -184,7 +185,7 @@ class PeerBench {
       if (mode.commands.empty()) continue;  // all commands failed on an earlier question
       const Result<PeerAnswer> answer = AskPeer(&mode, task);
       if (!answer.ok()) {
-        if (&mode == modes_.data()) return answer.error();
+        if (&mode == modes_.data()) return answer.error();  // the peers' baseline
         notes_.push_back(mode.name + ": left out; " + answer.error().message);
         continue;
       }
@@ -201,7 +202,7 @@ class PeerBench {
     return Column("foretoken", mode == modes_.end() ? drafter : mode->name);
   }
 
-  // Returns the ratio of a column's median rate to that of its engine's baseline; 0 without one.
+  // Returns the ratio of a row's median rate to that of its engine's baseline; 0 without one.
   double RatioToBaseline(const PeerColumn& column) const {
     for (const PeerColumn& baseline : columns_) {
       if (baseline.engine != column.engine || baseline.mode != modes_[0].name) continue;

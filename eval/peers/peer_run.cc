@@ -15,6 +15,7 @@ constexpr std::string_view kDraftWord = "DRAFT";
 // so the end of the log is sometimes lost.
 constexpr int kTries = 4;
 
+// A line of peers.def.
 struct PeerLine {
   const char *mode, *drafter, *program, *arguments;
 };
@@ -39,7 +40,7 @@ std::vector<std::string> CommandOf(const PeerLine& line, const std::string& fold
   return command;
 }
 
-// Parses the number before `unit`; 0 for "inf".
+// Parses the number before the last `unit`: 0 for "inf", nullopt if there is none.
 std::optional<double> NumberBefore(std::string_view line, std::string_view unit) {
   const size_t end = line.rfind(unit);
   if (end == std::string_view::npos) return std::nullopt;
@@ -53,6 +54,7 @@ std::optional<double> NumberBefore(std::string_view line, std::string_view unit)
   return std::strtod(number.c_str(), nullptr);
 }
 
+// Returns the last line that is not blank.
 std::string LastLine(const std::string& text) {
   std::string last;
   std::istringstream lines(text);

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-// The rate is that of writing the answer, not of reading the prompt.
+// The rate is that of decoding, without prefill.
 TEST(PeerRate, IsThatOfTheAnswer) {
   const std::string timings =
       "llama_perf_context_print: prompt eval time =      49.12 ms /     5 tokens (    9.82 ms per "
@@ -24,7 +24,7 @@ TEST(PeerRate, IsThatOfTheAnswer) {
       "llama_perf_context_print:        eval time =     484.80 ms /    31 runs   (   15.64 ms per "
       "token,    63.94 tokens per second)\n";
   EXPECT_EQ(ParsePeerRate(timings), 63.94);
-  // If both lines are printed, "decoded" counts: "eval time" counts passes, not tokens.
+  // The line "decoded" takes precedence: "eval time" counts passes, not tokens.
   EXPECT_EQ(ParsePeerRate("encoded    5 tokens in    0.049 seconds, speed:  101.790 t/s\n"
                           "decoded   32 tokens in    0.250 seconds, speed:  128.000 t/s\n" +
                           timings),

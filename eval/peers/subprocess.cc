@@ -45,6 +45,7 @@ bool Drain(int file, std::string* text) {
   return size > 0 || (size < 0 && errno == EINTR);
 }
 
+// Reads both pipes until their writing ends are closed.
 void ReadBoth(const Pipe& out, const Pipe& err, ProcessOutput* output) {
   pollfd files[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   std::string* const texts[] = {&output->out, &output->err};

@@ -49,7 +49,7 @@ Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) 
   return TakeEvenly(std::move(all), limit);
 }
 
-// One question as tokens: prompt, then answer.
+// A question as tokens: the prompt, then the answer.
 struct Given {
   std::vector<Token> tokens;
   TokenText text;
@@ -57,7 +57,8 @@ struct Given {
   size_t answer_begin = 0;  // byte offset of the answer
 };
 
-// Returns false if decoding the tokens does not restore the text: byte offsets would be wrong then.
+// Returns false if decoding the tokens does not restore the text, because byte offsets would then
+// be wrong, or if no token ends within the prompt.
 bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
   given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
   given.text = TextOf(tokenizer, given.tokens);

@@ -20,6 +20,7 @@ struct AttributionOptions {
   int limit = 0;  // maximum number of questions, evenly spaced in the file; 0: all
 };
 void AddAttributionArgs(CLI::App& app, AttributionOptions* options);
+// Scores over all questions.
 struct AttributionScores {
   std::vector<AttributionScore> scores;  // one for each of options.min_tokens
   int asked = 0;

@@ -1,5 +1,5 @@
 // Scores a text with both models window by window and compares their next-token distributions at
-// every position.
+// every position of a window but the last.
 #include "eval/questions/bench_fidelity.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
   return tokens;
 }
 
-// Returns the logits [window][vocab] of `tokens`, scored from an empty cache.
+// Returns the logits [tokens][vocab]. `cache` is empty before and after.
 Result<std::vector<float>> Score(Model& model, KvCache& cache, std::span<const Token> tokens) {
   RowBatch batch;
   for (int i = 0; i < static_cast<int>(tokens.size()); ++i) {

@@ -1,5 +1,5 @@
-// A plot of a pass's time against its number of rows, with the lower bound that the machine's
-// limits set.
+// A plot of a pass's time against its number of rows, with the lower bound that follows from the
+// machine's limits.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace foretoken {
 struct CurvePoint {
   int rows;
   double seconds;  // measured
-  double limit;    // seconds at the machine's measured limits
+  double limit;    // lower bound of `seconds`, from the machine's measured limits
 };
 struct Curve {
   std::string label;  // such as "context 4096"
@@ -18,7 +18,7 @@ struct Curve {
 };
 
 // Returns an SVG document: milliseconds against rows, both logarithmic; solid lines for measured
-// points, dashed lines for limits. REQUIRES: a curve with points.
+// times, dashed lines for limits. REQUIRES: the first curve has points; its rows label the axis.
 std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace foretoken

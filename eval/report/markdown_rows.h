@@ -13,7 +13,7 @@ inline std::string MarkdownRow(const std::vector<std::string>& cells) {
   return row + "\n";
 }
 
-// Returns the header row and the rule below it.
+// Returns a table's header row and the line of dashes below it.
 inline std::string MarkdownHead(const std::vector<std::string>& cells) {
   std::string rule = "|";
   for (size_t i = 0; i < cells.size(); ++i) rule += "---|";

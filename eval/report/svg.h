@@ -8,13 +8,14 @@
 
 namespace foretoken {
 
-// Escapes text for XML and HTML.
+// Escapes text for the content of XML and HTML elements. Quotes are kept, so the result is not safe
+// in an attribute.
 std::string EscapedXml(std::string_view text);
-// A colour-blind-safe palette; colours repeat after kSeriesColours.
+// Returns a colour of a colour-blind-safe palette; colours repeat after kSeriesColours.
 inline constexpr size_t kSeriesColours = 6;
 const char* SeriesColour(size_t index);
-// Returns the smallest round tick step that divides an axis of length `span` into at most `pieces`
-// intervals.
+// Returns the smallest tick step that divides an axis of length `span` into at most `pieces`
+// intervals; steps are 1, 2 or 5 times a power of ten.
 double TickStep(double span, int pieces);
 
 // An SVG document under construction. Coordinates are units of the view box; y grows downwards.
@@ -32,7 +33,7 @@ class Svg {
   void Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,
                 bool broken = false, double width = 2);
 
-  // Returns the document; this can no longer be used.
+  // Returns the document; the object can no longer be used.
   std::string Finish() &&;
 
  private:

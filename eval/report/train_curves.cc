@@ -20,7 +20,7 @@ constexpr double kTitleHeight = 24, kPlotHeight = 170, kRowPitch = 256;
 constexpr double kPanelGap = 30;  // room for the step labels of two adjacent panels
 constexpr size_t kPanelsInRow = 5;
 
-// Round values along an axis: multiples first ... last of `step`.
+// Round values along an axis: the multiples of `step` from `first` to `last` times `step`.
 struct AxisTicks {
   double step;
   int64_t first, last;
@@ -44,10 +44,10 @@ struct PanelRow {
   std::vector<CurvePanel> panels;
 };
 
-// Returns ticks that cover all values, and 0 if `from_zero`.
+// Returns ticks whose range contains all values and, if `from_zero`, 0.
 AxisTicks TicksOf(const std::vector<PanelCurve>& curves, bool from_zero) {
   constexpr int kPieces = 5;
-  constexpr double kRounding = 1e-6;  // a value at the end of an axis adds no further interval
+  constexpr double kRounding = 1e-6;  // a rounding error at an end of the axis adds no interval
   double low = from_zero ? 0 : curves[0].values[0].second, high = low;
   for (const PanelCurve& curve : curves) {
     for (const auto& [step, value] : curve.values) {
@@ -80,7 +80,7 @@ PanelRow LossRow(const std::vector<TrainLog>& logs) {
           {std::move(panel)}};
 }
 
-// Adds rows with one panel a draft step; nothing if no log has such values.
+// Adds rows with one panel per draft step; none if no log has such values.
 void AddDraftStepRows(const std::vector<TrainLog>& logs, std::vector<StepValues> TrainLog::*all,
                       const char* title, std::vector<PanelRow>* rows) {
   size_t steps = 0;
@@ -219,7 +219,7 @@ std::string TrainCurvesSvg(const std::vector<TrainLog>& logs) {
   DrawLegend(logs, &svg);
   for (const PanelRow& row : rows) {
     svg.Text(kMarginLeft, y + kTitleHeight, row.title, "start", "font-weight='bold'");
-    // A continuation row (without a title) keeps the columns of a full row.
+    // The panels of a continuation row (without a title) are as wide as those of a full row.
     const auto columns = static_cast<double>(
         row.title.empty() ? kPanelsInRow : std::max<size_t>(row.panels.size(), 1));
     const double panel_width = (width - kPanelGap * (columns - 1)) / columns;

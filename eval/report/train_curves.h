@@ -9,11 +9,12 @@
 
 namespace foretoken {
 
-// Maximum number of runs that can be told apart: each colour with solid and with dashed lines.
+// Maximum number of runs that can be told apart: each colour has a solid and a dashed line.
 inline constexpr size_t kMostTrainRuns = 2 * kSeriesColours;
 
-// Smooths a noisy series for plotting: at most a few hundred evenly spread points, each the median
-// of a window of `share` of all values around it. `share` 0: the values themselves.
+// Smooths a noisy series for plotting: returns at most a few hundred evenly spaced points, each the
+// median of a window around it that holds the fraction `share` of all values. `share` 0: no
+// smoothing.
 StepValues Smoothed(const StepValues& values, double share);
 
 // Returns an SVG document with panels that plot against training steps: training and held-out loss;

@@ -30,7 +30,8 @@ Status AddValue(const Json& line, const std::string& where, const std::string& f
   return {};
 }
 
-// Adds the line's fields prefix_1, prefix_2, ... up to the first that is missing.
+// Adds the line's fields `prefix`1, `prefix`2, ... up to the first that is missing, to the series
+// of draft steps 1, 2, ...
 Status AddByDraftStep(const Json& line, const std::string& where, const std::string& prefix,
                       double step, std::vector<StepValues>* all) {
   for (size_t n = 0;; ++n) {
@@ -61,6 +62,7 @@ Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log
   return step;
 }
 
+// Drops the last line unless it is complete, that is, valid JSON.
 std::string_view WithoutCutLine(std::string_view text) {
   const size_t begin = text.rfind('\n') + 1;  // 0 if there is no newline
   return ParseJson(text.substr(begin), "").ok() ? text : text.substr(0, begin);

@@ -20,8 +20,8 @@ struct TrainLog {
 };
 
 // Parses the lines of a log; errors begin with `path`. Omits values that were not finite (logged as
-// null) and an incomplete last line of a killed run. Errors: a line that is not JSON or has a field
-// of the wrong type, no lines, no loss at all.
+// null), and an incomplete last line, which a killed run leaves. Errors: a line that is not JSON or
+// has a field of the wrong type, no lines, no finite loss.
 Result<TrainLog> ParseTrainLog(std::string_view text, const std::string& path);
 
 // Reads the log in the directory `run`. Errors: those of ParseTrainLog; an unreadable file.

@@ -1,4 +1,4 @@
-// Writes the file of --json.
+// Writes the output file of the option --json.
 #pragma once
 
 #include "base/json_fwd.h"
@@ -7,7 +7,8 @@
 
 namespace foretoken {
 
-// Writes `json` as the whole content of `output` if it is active. Errors: an unwritable file.
+// Writes `json` as the whole content of `output` and commits it; does nothing if `output` is
+// inactive. Errors: an unwritable file.
 Status WriteJson(OutputFile& output, const Json& json);
 
 }  // namespace foretoken

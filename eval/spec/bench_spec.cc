@@ -17,9 +17,9 @@
 namespace foretoken {
 namespace {
 
-// Selects a method's options from the shared ones: "NAME.KEY=VALUE" goes to the drafter NAME, and a
-// bare key (as in draft=FILE) to every drafter that needs a file under that key. Sets `taken` for
-// each option that was used.
+// Selects the options of a method's drafters from those of all methods: NAME.KEY=VALUE is for the
+// drafter NAME, and a key without a name (as in draft=FILE) for every drafter that needs a file
+// under that key. Sets `taken` for each option that is selected.
 NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
                       std::vector<bool>& taken) {
   const std::vector<std::string_view> parts = SplitDrafters(drafters);
@@ -38,7 +38,7 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
   return own;
 }
 
-// Whether an equal method is listed. Duplicates arise where the tree `paper` resolves to a tree
+// Whether `methods` has an equal method. Duplicates arise if the tree `paper` resolves to a tree
 // that was also given by name.
 bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) {
   return std::ranges::any_of(methods, [&method](const SpecMethod& m) {
@@ -115,13 +115,14 @@ std::string Title(const BenchSpecArgs& args, const LoadedModel& loaded, const Sp
          std::to_string(loaded.backend->threads()) + " threads";
 }
 
-// Output files, opened before the run so that a bad path fails early, written at its end.
+// The output files. They are opened before the run, so that a bad path fails early, and written at
+// its end.
 struct SpecOutputs {
   OutputFile json, html;
-  std::vector<OutputFile> answers;  // one a method, or empty
+  std::vector<OutputFile> answers;  // one per method; empty without --answers
 };
 
-// Opens one file of answers per method in `folder`, which is created; none if `folder` is empty.
+// Creates `folder` and opens one file of answers per method in it; opens none if `folder` is "".
 Result<std::vector<OutputFile>> OpenAnswers(const std::string& folder,
                                             const std::vector<SpecMethod>& methods) {
   std::vector<OutputFile> files;

@@ -13,8 +13,8 @@ struct BenchSpecArgs {
   std::string questions, json, html, answers, resume;
   std::vector<std::string> methods, trees, verifiers;
   std::vector<float> temperatures;
-  DraftArgs
-      draft;  // options and limits for all methods; Combine assigns each option to its drafter
+  // Options and limits for all methods. Each option is passed only to the drafters that it is for.
+  DraftArgs draft;
   SpecOptions options;
   int limit = 0;
   bool no_chat = false;

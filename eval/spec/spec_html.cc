@@ -46,8 +46,8 @@ std::string OverallTable(const std::vector<SpecEntry>& entries) {
   return html + "</tr></table>\n";
 }
 
-// The first turn of an answer as HTML. The accepted tokens of a cycle have one of two alternating
-// shades, the target's own tokens a third.
+// Returns the first turn of an answer as HTML. The accepted tokens of consecutive cycles have two
+// alternating colours; the target's own tokens have a third.
 std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const std::vector<Token>& tokens = answer.turns[0];
   std::string html;
@@ -56,7 +56,7 @@ std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const auto add = [&](size_t count, const char* shade) {
     const size_t end = std::min(tokens.size(), at + count);
     if (end == at) return;
-    // A character whose bytes are split between two spans becomes U+FFFD in both.
+    // A character whose bytes are divided between two spans becomes U+FFFD in both.
     const std::string text =
         ReplaceInvalidUtf8(tokenizer.Decode(std::span(tokens).subspan(at, end - at)));
     html.append("<span class='").append(shade).append("'>");
@@ -77,7 +77,7 @@ std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& metho
   std::string html;
   for (size_t m = 0; m < methods.size(); ++m) {
     if (methods[m].draft.drafter == "none") continue;
-    // The question with the method's highest acceptance length.
+    // Finds the question with the method's highest acceptance length.
     size_t best = 0;
     double most = 0;
     for (size_t q = 0; q < run.questions.size(); ++q) {

@@ -10,7 +10,7 @@
 namespace foretoken {
 
 // Returns the page. `title`: the model, questions and backend, as plain text. `entries`:
-// SummariseSpec of `run`.
+// the result of SummariseSpec.
 std::string SpecHtml(const std::string& title, const SpecRun& run,
                      const std::vector<SpecMethod>& methods, const std::vector<SpecEntry>& entries,
                      const Tokenizer& tokenizer);

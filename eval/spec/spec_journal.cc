@@ -59,7 +59,8 @@ SpecAnswer ReadAnswer(const Json& json) {
   return a;
 }
 
-// Whether every number fits the integer fields that it is converted to: at most 2^30 in magnitude.
+// Whether every number is at most 2^30 in magnitude, so that it fits the field that it is read
+// into.
 bool AreSmallNumbers(const Json& json) {
   constexpr double kMost = 1 << 30;
   if (json.is_number()) return std::abs(json.get<double>()) <= kMost;
@@ -74,8 +75,8 @@ bool IsConsistent(const Cycle& c) {
          std::ranges::all_of(c.guesses, is_small);
 }
 
-// Whether the lists have one entry a turn, the cycles of the turns add up and every token is in the
-// vocabulary. Reports rely on all three.
+// Whether all lists have one entry per turn, the cycle counts of the turns add up to the number of
+// cycles, and every token is in the vocabulary. Reports rely on all three.
 bool IsConsistent(const SpecAnswer& a, int vocab) {
   const size_t turns = a.turns.size();
   int64_t cycles = 0;
@@ -111,7 +112,7 @@ Result<SpecJournalEntry> ReadEntry(const Json& json, const std::string& where, i
   return entry;
 }
 
-// Dumps by JsonText, which accepts texts that end within a UTF-8 character.
+// Uses JsonText, which accepts strings that end inside a UTF-8 character, as answers may.
 std::string Line(const Json& json) { return JsonText(json) + "\n"; }
 
 Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) {
@@ -131,11 +132,11 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
   SpecJournal journal;
   journal.path_ = path;
   const std::string first_line = Line(run);
-  size_t kept = 0;  // bytes of whole lines
+  size_t kept = 0;  // bytes of complete lines
   if (FileExists(path)) {
     FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path, FileUse::kOwnState));
-    // `run` makes a round trip through text, because invalid UTF-8 is replaced when a file is
-    // written.
+    // Compares the file with `run` as it would be read back, because writing replaces invalid
+    // UTF-8.
     FT_ASSIGN_OR_RETURN(const Json run_as_kept, ParseJson(first_line, path));
     std::string_view text = file.text();
     int number = 0;
@@ -152,8 +153,8 @@ Result<SpecJournal> SpecJournal::Open(const std::string& path, const Json& run, 
       const size_t place = entry.place;
       journal.entries_[place] = std::move(entry);
     }
-    // If the file's first line was cut off, it is a prefix of `first_line`, and the file is
-    // started over.
+    // A file whose only line is incomplete is started over if that line is a prefix of
+    // `first_line`.
     if (number == 0 && !first_line.starts_with(text)) {
       return Error{path + ": is not a journal of bench spec"};
     }

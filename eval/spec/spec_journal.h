@@ -12,9 +12,9 @@
 
 namespace foretoken {
 
-// All methods' answers to one question of one pass.
+// All methods' answers to one question in one pass.
 struct SpecJournalEntry {
-  size_t place = 0;                 // pass * questions in the list + index in the list
+  size_t place = 0;                 // pass * number of questions in the list + index in the list
   std::string id;                   // of the question
   std::vector<SpecAnswer> answers;  // [methods]
 };
@@ -24,17 +24,16 @@ struct SpecJournalEntry {
 class SpecJournal {
  public:
   // Creates the file, or reads an existing one and drops an incomplete last line. `run`: an object
-  // with everything the answers depend on; `vocab`: the model's vocabulary size. Errors: a file of
-  // another run (the message names the first field that differs), a malformed line, inconsistent
-  // answers, an unwritable file.
+  // with all settings that the answers depend on; `vocab`: the model's vocabulary size. Errors: a
+  // file of another run (the message names the first field that differs), a malformed line,
+  // inconsistent answers, an unwritable file.
   static Result<SpecJournal> Open(const std::string& path, const Json& run, int vocab);
 
   // Returns the answers recorded for `place`, or nullopt if there are none. Errors: the answers
   // belong to another question, or their number is not `methods`.
   Result<std::optional<std::vector<SpecAnswer>>> Find(size_t place, const SpecQuestion& question,
                                                       size_t methods) const;
-  // Appends the answers to the file; Find does not return answers that were added. Errors: an
-  // unwritable file.
+  // Appends the answers to the file. Find does not return them. Errors: an unwritable file.
   Status Add(size_t place, const SpecQuestion& question, const std::vector<SpecAnswer>& answers);
 
  private:

@@ -19,7 +19,8 @@ struct Series {
   std::vector<std::pair<double, double>> points;
 };
 
-// A line or scatter plot. Both axes begin at 0 and reach at least to `x_high` and `y_high`.
+// Returns a line plot if `joined`, otherwise a scatter plot. The axes begin at 0 and reach at least
+// to `x_high` and `y_high`.
 std::string Chart(const std::string& x_title, const std::string& y_title, double x_high,
                   double y_high, const std::vector<Series>& all, bool joined) {
   constexpr double kPlot = 300;
@@ -66,7 +67,7 @@ bool Drafts(const SpecMethod& method) { return method.draft.drafter != "none"; }
 std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
   constexpr double kNames = 300;
   double most = 1.2;
-  size_t rows = 0;  // bars and a heading for each task
+  size_t rows = 0;  // bars, and one heading per task
   std::string task;
   for (const SpecEntry& e : entries) {
     if (e.group == "category" || !Drafts(*e.method)) continue;
@@ -207,7 +208,7 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
 }
 
 std::string PassCurve(const SpecRun& run) {
-  constexpr size_t kFewest = 5;  // node counts with fewer passes are left out
+  constexpr size_t kFewest = 5;  // node counts with fewer passes are omitted
   std::map<int, std::vector<double>> seconds;
   for (const auto& answers : run.answers) {
     for (const SpecAnswer& a : answers) {

@@ -1,4 +1,5 @@
-// The SVG plots of spec_html.h. Each shows the methods that draft, in their order.
+// The SVG plots of the report in spec_html.h. Unless stated otherwise, a plot shows the methods
+// that draft, without the baseline, in the order of `methods`.
 #pragma once
 
 #include <string>
@@ -8,21 +9,23 @@
 
 namespace foretoken {
 
-// Speed-ups as bars from 0 with 95 % intervals, grouped by task; the baseline's 1 as a line.
+// Bars of speed-ups with 95 % intervals, overall and grouped by task; a vertical line marks the
+// baseline (1).
 std::string SpeedupBars(const std::vector<SpecEntry>& entries);
-// The share of drafts accepted at each step, among drafts that were accepted at all earlier steps.
+// Acceptance rate at each of the first 16 draft steps, among the cycles that reached the step with
+// all earlier drafted tokens accepted (alpha_n, M-3).
 std::string AcceptanceByDepth(const std::vector<SpecEntry>& overall);
 // Acceptance rate against the drafter's confidence, in bins; the diagonal is perfect calibration.
 std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>& overall,
                                const std::vector<SpecMethod>& methods);
 // Box plots of nodes per pass, the root included: minimum, quartiles and maximum, one row per
-// category and method.
+// category and method, sorted by category.
 std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods);
-// The shares of prompt, drafting, verification and the rest in each method's time, the baseline
-// included.
+// How each method's time, and the baseline's, divides into prompt, drafting, verification and the
+// rest.
 std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& methods);
-// Median milliseconds of a verification pass against its number of nodes, root included, all
-// methods pooled.
+// Median milliseconds of a verification pass against its number of nodes, root included. All
+// methods and the baseline are pooled; node counts with fewer than five passes are omitted.
 std::string PassCurve(const SpecRun& run);
 // Speed-up against mean nodes per pass, one point per method.
 std::string SizeTradeOff(const std::vector<SpecEntry>& overall);

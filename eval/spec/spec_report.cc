@@ -26,15 +26,15 @@ Json ToJson(const Speedups& s) {
           {"speedup_mean_of_ratios", s.mean_of_ratios}};
 }
 
-// A method's speed-up for each question, cached for each multiset of passes, because bootstrap
-// resamples repeat a small number of multisets.
+// A method's speed-up on each question. Results are cached by the multiset of passes, because
+// bootstrap resamples draw only a few different multisets.
 class QuestionRatios {
  public:
   QuestionRatios(const SpecRun& run, size_t method, size_t baseline,
                  const std::vector<size_t>& questions)
       : run_(run), method_(method), baseline_(baseline), questions_(questions) {}
 
-  // Returns speed-ups [questions], from medians over `passes`.
+  // Returns the speed-ups [questions], computed from medians over `passes`.
   const std::vector<double>& Over(std::span<const size_t> passes) {
     std::vector<size_t> key(passes.begin(), passes.end());
     std::ranges::sort(key);
@@ -58,12 +58,12 @@ class QuestionRatios {
   std::map<std::vector<size_t>, std::vector<double>> known_;
 };
 
-// Questions that share a name.
+// The indices of questions with a common name, such as a category.
 struct Group {
   std::string name;
   std::vector<size_t> questions;
 };
-// Groups questions by `name`, in order of first appearance.
+// Groups questions by their value of `name`, in order of first appearance.
 std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
                            const std::function<std::string(const SpecQuestion&)>& name) {
   std::vector<Group> groups;

@@ -24,7 +24,7 @@ struct SpecEntry {
   int questions = 0;
   // Median over questions of the ratio of the baseline's seconds per token to the method's.
   double speedup = 0;
-  Interval interval;  // 95 %, of that median; questions and passes are resampled
+  Interval interval;  // of `speedup`, 95 %; questions and passes are resampled
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions, prompt included
   Timing total;                  // sum over questions of medians over passes
@@ -34,17 +34,17 @@ struct SpecEntry {
   bool identical = true;  // every answer of every pass equals the baseline's, token for token
 };
 
-// Summarises method `m` over the questions with these indices; leaves `task` and `group` empty.
+// Summarises method `m` over `questions` (indices in the run); leaves `task` and `group` empty.
 // REQUIRES: questions not empty.
 SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
                              const std::vector<size_t>& questions);
 
 // Returns the overall entries, then those of tasks and of categories, each in order of first
-// appearance; within a group, methods are in their order. A category with the name of a task is
-// left out. The entries point into `methods`. REQUIRES: run.questions not empty.
+// appearance; within a group, in the order of `methods`. A category with the name of a task is
+// omitted. The entries point into `methods`. REQUIRES: run.questions not empty.
 std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecMethod>& methods);
 
-// "pld+h / auto / exact / T=0".
+// Returns a method's settings as text: "pld+h / auto / exact / T=0".
 std::string MethodLabel(const SpecMethod& method);
 
 Json ToJson(const SpecEntry& entry);

@@ -15,8 +15,8 @@
 namespace foretoken {
 namespace {
 
-// Warm-up questions before costs are written to a file: costs from fewer answers would not be
-// representative.
+// Minimum number of warm-up questions before costs are written to a file: costs measured on fewer
+// answers would not be representative.
 constexpr int kCostsWarmUp = 24;
 
 double Sum(const std::vector<double>& values) {
@@ -66,7 +66,7 @@ class SpecRunner {
     return {};
   }
 
-  // Makes the decoders with the costs of the file and freezes these costs.
+  // Makes the decoders with the costs in the file, and keeps these costs fixed.
   Status HoldCosts() {
     FT_ASSIGN_OR_RETURN(CostModel costs, ReadCosts(options_.costs, *loaded_.model));
     decoders_.clear();
@@ -76,8 +76,8 @@ class SpecRunner {
     return {};
   }
 
-  // Called after the warm-up. Writes the measured costs to the file if the file did not exist, then
-  // reloads the file, so that every run starts from equal costs.
+  // To be called after the warm-up. Writes the measured costs to the file if it did not exist, and
+  // loads the file again, so that every run uses equal costs.
   Status KeepCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
     if (held_) return HoldCosts();
@@ -122,8 +122,8 @@ class SpecRunner {
     return places;
   }
 
-  // Repeats the questions at `places`; an interrupted pass is discarded. `listed`: the length of
-  // the original list.
+  // Answers the questions of the first pass again; an interrupted pass is discarded. `places`:
+  // their indices in the original list; `listed`: its length.
   Status FurtherPass(size_t pass, size_t listed, const std::vector<size_t>& places,
                      Progress* progress, SpecRun* run) {
     std::vector<std::vector<SpecTimes>> times;
@@ -196,6 +196,7 @@ class SpecRunner {
     for (const std::string& turn : question.turns) {
       messages.push_back({"user", turn});
       FT_ASSIGN_OR_RETURN(const std::vector<Token> prompt, Encode(messages));
+      // A turn needs room for a few new tokens.
       if (static_cast<int>(prompt.size()) + std::min(16, options_.new_tokens) > context_) break;
       FT_ASSIGN_OR_RETURN(const Answer written, Write(prompt, m));
       Add(written, answer);
@@ -250,7 +251,7 @@ class SpecRunner {
   int context_ = 0;
   std::vector<Token> stop_;
   std::vector<Decoder> decoders_;  // [methods]
-  bool held_ = false;              // whether the file of costs existed at the start
+  bool held_ = false;              // whether the cost file existed at the start
 };
 
 }  // namespace

@@ -16,13 +16,13 @@
 
 namespace foretoken {
 
-// One way to answer. The method "none" is the autoregressive baseline.
+// One way to answer questions: a drafter and its settings. "none" is the autoregressive baseline.
 struct SpecMethod {
   std::string name;  // as in the results: "pld+h", "pld,lookahead"
   DraftArgs draft;
   float temperature = 0;
   int batch = 1;        // sequences of the same question that are decoded together
-  size_t baseline = 0;  // index of the baseline that it is compared with
+  size_t baseline = 0;  // index of the method that it is compared with
 };
 
 struct SpecAnswer;
@@ -43,7 +43,8 @@ struct SpecOptions {
   std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;
 };
 
-// One method's answer to one question, all turns. `turns` is empty if the prompt is too long.
+// One method's answer to one question. A turn whose prompt is too long for the context, and all
+// turns after it, are missing.
 struct SpecAnswer {
   std::vector<std::vector<Token>> turns;
   std::vector<Cycle> cycles;
@@ -53,15 +54,15 @@ struct SpecAnswer {
   std::vector<double> prefill;     // of each turn, seconds
   int prompt_tokens = 0;
 
-  // All tokens, and all seconds, those of the prompt included.
+  // Returns all tokens and all seconds, prefill included.
   Timing WithPrefill() const;
-  // Without prefill and without the first token of each turn, which prefill yields.
+  // Excludes prefill and the first token of each turn, which prefill yields.
   Timing GenerationOnly() const;
 };
 
 // The times of one answer.
 struct SpecTimes {
-  Timing with_prefill, generation_only;  // as SpecAnswer computes them
+  Timing with_prefill, generation_only;  // see SpecAnswer
   double draft = 0, verify = 0;          // seconds
   double cycles = 0, depth = 0;          // number of cycles, and the sum of their drafted depths
 };
@@ -75,7 +76,7 @@ struct SpecRun {
   int too_long = 0;  // questions that do not fit into the context
   bool interrupted = false;
 
-  // The indices of all passes.
+  // Returns the indices of all passes.
   std::vector<size_t> Passes() const;
   // Returns the medians over `passes` of a method's tokens and seconds for a question. REQUIRES:
   // passes not empty.

@@ -8,9 +8,9 @@
 namespace foretoken {
 namespace {
 
-// Version of the journal's answers. 2: cycles have `written` and `drafted_depth`; drafts for a
-// verifier that does not compare them with the target's own draw are ranked without the target's
-// noise.
+// Version of the answers in a journal. Since version 2, cycles have `written` and `drafted_depth`,
+// and drafts are ranked without the target's noise if the verifier does not compare them with the
+// target's own draw.
 constexpr int kJournalFormat = 2;
 
 }  // namespace
