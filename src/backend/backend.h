@@ -2,8 +2,8 @@
 // devices later.
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
-// asynchronous; only Download, ArgMax and TopK wait. An op that finds no memory for its scratch is
-// skipped and reported by TakeFailure. Shapes are written [rows, cols]; activations are f32. The
+// asynchronous; only Download, ArgMax and TopK wait. An op that cannot allocate its scratch memory
+// is skipped, and TakeFailure reports it. Shapes are written [rows, cols]; activations are f32. The
 // law every implementation keeps: a row of a result depends on that row's inputs alone, bit for
 // bit, not on the other rows of the call, on the tree around it or on the number of threads.
 #pragma once
@@ -35,12 +35,12 @@ class Weight {
 
 // The input rows of products: x, or its RMS norm, which is then never stored as floats.
 struct LinearIn {
-  LinearIn(Tensor rows) : x(rows) {}  // NOLINT(google-explicit-constructor): most are plain rows
+  LinearIn(Tensor rows) : x(rows) {}  // NOLINT(google-explicit-constructor): most have no norm
   LinearIn(Tensor rows, Tensor norm_gain, float norm_eps)
       : x(rows), gain(norm_gain), eps(norm_eps) {}
 
   Tensor x;     // [rows, n] f32
-  Tensor gain;  // [1, n] f32, or empty: x as it is
+  Tensor gain;  // [1, n] f32; if empty, x is used as it is
   float eps = 0;
 };
 
@@ -55,7 +55,7 @@ struct LinearOut {
 // A gated feed-forward block: out += down . (silu(gate . x) * (up . x)), with the bits of separate
 // Linear, SiluMul and Linear ops.
 struct FeedForwardArgs {
-  LinearIn x;                    // [rows, n]; its rows may be those of `out`
+  LinearIn x;                    // [rows, n]; x.x may be `out`
   const Weight *gate, *up;       // [inner, n]
   const Weight* down = nullptr;  // [out.cols, inner]
   Tensor out;                    // [rows, out.cols] f32
@@ -64,8 +64,8 @@ struct FeedForwardArgs {
 // What the provisional rows of one sequence may attend to: every committed row, their own ancestors
 // and themselves. Row r (of `rows` consecutive query rows) attends to provisional rows [0, run[r])
 // and then to chain[begin[r] .. begin[r+1]), which are ascending and >= run[r]; the last of all
-// these is the row itself. With the committed rows counted first, the i-th row that it attends to
-// is the one at absolute position i.
+// these is the row itself. Counted from zero, committed rows first, the i-th row that it attends to
+// is at absolute position i.
 struct Visibility {
   int committed = 0;
   std::vector<int> run;    // [rows]
@@ -78,7 +78,7 @@ struct Visibility {
 
 // The query rows of one sequence: rows [first, first + visible->rows()) of a call.
 struct AttentionSequence {
-  // kv_heads * head_dim columns, in one piece or in groups of a head; committed rows first.
+  // kv_heads * head_dim columns, undivided or in one group per head; committed rows first.
   PagedRows keys, values;
   const Visibility* visible = nullptr;
   int first = 0;
@@ -119,24 +119,26 @@ class Backend {
   // reading the weights alone, if reading and arithmetic do not overlap. Serves as the first
   // estimate of what passes cost.
   virtual double CrossoverRows() const = 0;
-  // Makes `profile` (of threads() threads) record the time of ops, until called with null.
+  // Records the time of ops in `profile` (of threads() threads) until the next call; null records
+  // nothing.
   virtual void Watch(Profile* profile) = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
   // memory, with the requested size.
   virtual Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) = 0;
-  // Returns the error of the first op that found no memory since TakeFailure was last called, if
-  // there was one. What ops have written from that op on is undefined.
+  // Returns the error of the first op that found no memory since the last call of TakeFailure, or
+  // OK. The outputs of that op and of all later ones are undefined.
   virtual Status TakeFailure() = 0;
-  virtual void Upload(const void* host,
-                      Tensor dst) = 0;  // f32 or i32 rows, packed; copies before returning
-  virtual void Download(Tensor src, float* host) = 0;  // any type, as packed f32 rows; waits
+  // Copies packed f32 or i32 rows from `host` to dst before it returns.
+  virtual void Upload(const void* host, Tensor dst) = 0;
+  // Downloads a tensor of any type as packed f32 rows; waits.
+  virtual void Download(Tensor src, float* host) = 0;
   // Downloads rows [first, first + count) of a cache, of any type, as packed f32 rows; waits.
   virtual void Download(const PagedRows& src, int64_t first, int64_t count, float* host) = 0;
 
-  // Loads a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). Where
-  // `keeps_source` comes back true, the bytes must stay valid as long as the weight. Errors: out of
-  // memory, a shape or type this backend cannot compute with.
+  // Loads a matrix of a model file (`data`: rows * RowBytes(type, cols) bytes). If `keeps_source`
+  // is true in the result, `data` must outlive the weight. Errors: out of memory; a shape or type
+  // that this backend cannot compute with.
   struct LoadedWeight {
     std::unique_ptr<Weight> weight;
     bool keeps_source = false;
@@ -149,9 +151,10 @@ class Backend {
 
   // Writes the rows of `table` for `tokens` to `out` [tokens, table.cols()] f32.
   virtual void Embed(const Weight& table, std::span<const Token> tokens, Tensor out) = 0;
-  virtual void RmsNorm(Tensor x, Tensor gain, float eps,
-                       Tensor out) = 0;  // gain [1, n]; x may be out; x is
-                                         // [rows, k * n]: k norms a row
+  // Normalises every n consecutive elements of x [rows, k * n] by their RMS, and multiplies them by
+  // gain [1, n]. x may be `out`.
+  virtual void RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) = 0;
+  // Computes the products of `group` from the input `in`.
   virtual void Linear(const LinearIn& in, std::span<const LinearOut> group) = 0;
   virtual void FeedForward(const FeedForwardArgs& args) = 0;
   // Rotates the first 2 * table.inv_freq.size() elements of each head of `x` [positions, heads *
@@ -185,10 +188,11 @@ class Backend {
   // Writes to `out` [rows] the token with the highest logit of each row of `logits` [rows, vocab],
   // the lowest id among equals; waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
-  // The top `count` logits of each row of [rows, vocab], highest first, the lowest id first among
-  // equals, with the logs of their shares of the row's softmax: `out` [rows][count]. A row with
-  // fewer logits above -infinity is filled up with kNoToken. A row with values that no working
-  // network produces (NaN, infinity, magnitudes above a million) has only kNoToken. Waits.
+  // Writes to `out` [rows][count] the tokens with the top `count` logits of each row of `logits`
+  // [rows, vocab], highest first, the lowest id first among equals, with their log-probabilities
+  // under the row's softmax. A row with fewer logits above -infinity is padded with kNoToken. A row
+  // with values that no working network produces (NaN, +infinity, finite magnitudes above a
+  // million) gets only kNoToken. Waits.
   virtual void TopK(Tensor logits, int count, std::span<RankedToken> out) = 0;
 };
 
@@ -197,10 +201,10 @@ struct BackendOptions {
 };
 // Makes a backend by its name: "cpu", or "cpu:avx2", ... for one of its instruction sets. Errors:
 // an unknown name (the message lists the known ones); a device or an instruction set that this
-// machine lacks; the system refuses to start so many threads.
+// machine lacks; the system refuses to start that many threads.
 Result<std::unique_ptr<Backend>> NewBackend(std::string_view name,
                                             const BackendOptions& options = {});
-// Every name that NewBackend makes a backend of on this machine.
+// Every name that NewBackend accepts on this machine.
 std::vector<std::string> BackendNames();
 
 }  // namespace foretoken

@@ -25,9 +25,10 @@ std::vector<std::string_view> CpuVariants(bool here) {
 
 struct Device {
   std::string_view name;
-  // The variants that may follow the colon: those that this machine has, or all that are known.
+  // The variants that may follow the colon: with `here`, those that this machine supports;
+  // otherwise, all known ones.
   std::vector<std::string_view> (*variants)(bool here);
-  // `variant`: one that is known, or "" for the best of this machine.
+  // `variant`: a known one, or "" for the fastest on this machine.
   Result<std::unique_ptr<Backend>> (*make)(std::string_view variant, const BackendOptions& options);
 };
 

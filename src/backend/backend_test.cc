@@ -28,7 +28,7 @@ class BackendTest : public ::testing::TestWithParam<testing::TestedBackend> {
   std::unique_ptr<Backend> backend_;
 };
 
-// What a cache of `type` keeps of `x`.
+// `x` rounded to `type` and converted back.
 std::vector<float> Rounded(DType type, const std::vector<float>& x) {
   std::vector<std::byte> bytes(RowBytes(type, static_cast<int64_t>(x.size())));
   std::vector<float> rounded(x.size());
@@ -56,8 +56,8 @@ class PagedRowsTest : public BackendTest {
  protected:
   static constexpr int64_t kRows = 150, kCols = 96;
 
-  // Calls body for caches of every type, divided into groups and undivided, with rows [0, kRows) of
-  // `x_`.
+  // Calls body for caches of every type, divided into groups and undivided, that hold rows [0,
+  // kRows) of `x_`.
   template <typename Body>
   void EachCache(const Body& body) {
     for (DType type : testing::kCacheTypes) {
@@ -70,7 +70,7 @@ class PagedRowsTest : public BackendTest {
       }
     }
   }
-  // Rows `which` of what was stored, one after the other.
+  // The expected values of rows `which` of a cache, concatenated.
   std::vector<float> Want(const std::vector<int>& which) const {
     std::vector<float> rows;
     for (const int i : which) {
@@ -217,8 +217,8 @@ TEST_P(BackendTest, RopeInBothPairings) {
   }
 }
 
-// Rows in any order and repeated, into columns of wider rows; and in place where they ascend. Many
-// rows are copied by several threads.
+// Rows in any order and with repetitions, into columns of wider rows; and ascending rows, in place.
+// With 3,000 columns, several threads copy.
 TEST_P(BackendTest, GatherTakesTheRowsInTheirOrder) {
   for (const int64_t cols : {4, 3000}) {
     std::vector<float> x(static_cast<size_t>(10 * cols));
@@ -301,7 +301,8 @@ TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
   }
 }
 
-// TopK gives only kNoToken for a row with NaN, +infinity or a huge logit.
+// TopK gives only kNoToken for a row with NaN, +infinity or a huge logit; -infinity is an ordinary
+// logit.
 TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float high = std::numeric_limits<float>::infinity();
@@ -381,7 +382,8 @@ TEST(CpuIsas, ASetOfAnotherMachineIsRefusedByName) {
 }
 
 #if defined(__x86_64__)
-// Every available set is tested; only the order says which one is preferred.
+// Every available set is tested; their order, from the slowest to the fastest, only says which one
+// is preferred.
 TEST(CpuIsas, PairsOfBf16ComeBeforeFloatsOnIntelsCores) {
   const std::vector<CpuIsa> isas = AvailableCpuIsas();
   const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);

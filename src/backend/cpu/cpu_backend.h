@@ -31,7 +31,7 @@ inline float* FloatRow(const Tensor& t, int64_t row) {
 class CpuBackend : public Backend {
  public:
   // `threads`: as in CpuOptions. `kernels` must outlive the backend. Errors: those of CheckConfig;
-  // the system refuses to start so many threads.
+  // the system refuses to start that many threads.
   static Result<std::unique_ptr<CpuBackend>> Create(const Kernels& kernels,
                                                     const KernelConfig& config, int threads);
 
@@ -89,7 +89,8 @@ class CpuBackend : public Backend {
       for (int64_t r = begin; r < end; ++r) work(r);
     });
   }
-  // Fills attention_units_ with the units of `args`, about in the order in which threads get them.
+  // Fills attention_units_ with the units of `args`, roughly in the order in which threads take
+  // them.
   void MakeUnits(const AttentionArgs& args);
   // Runs `op` on every unit, each with its own scratch.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
@@ -99,7 +100,7 @@ class CpuBackend : public Backend {
   // Makes the tiles of `in` that the weights of `group` are multiplied with. Returns false if there
   // is no memory for them.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
-  // Chooses the unit for the products of `group` with `tiles`; they end when the result is
+  // Chooses the unit for the products of `group` with `tiles`, which end when the result is
   // destroyed. `gated`: as in ProductShape.
   UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
   // Multiplies `tiles`, which have been made, with the weights of `group`.
@@ -124,8 +125,8 @@ class CpuBackend : public Backend {
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
-  // The last division of units with different loads, and the number of threads it is for. Kept
-  // because the units of a pass are the same in every layer.
+  // The last division of units with different loads, and the number of threads it is for. It is
+  // kept because the units of a pass are the same in every layer.
   std::vector<UnitLoad> unit_loads_, next_loads_;
   std::vector<UnitPiece> unit_pieces_;
   int divided_among_ = 0;

@@ -19,7 +19,7 @@ struct CpuOptions {
   int threads = 0;  // 0 = one per core that this process may use
   CpuIsa isa = CpuIsa::kAuto;
 };
-// Errors: this machine lacks the instruction set; the system refuses to start so many threads.
+// Errors: this machine lacks the instruction set; the system refuses to start that many threads.
 Result<std::unique_ptr<Backend>> NewCpuBackend(const CpuOptions& options = {});
 // Every instruction set that has kernels, whether or not this machine has it; without kAuto.
 std::vector<CpuIsa> AllCpuIsas();

@@ -21,8 +21,8 @@ namespace foretoken::FT_ISA {
 template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  // With two parts a span has half as many positions, because their widened keys and values must
-  // fit the L1 cache, too.
+  // With two parts a span has half as many positions, so that its widened keys and values, too, fit
+  // in the L1 cache.
   static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
   static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
 
@@ -50,7 +50,7 @@ class TileAttention {
   void Begin() {
     ConfigureTiles(/*rows=*/16, /*words=*/16);
     for (int tile = 0; tile < tiles_; ++tile) BeginTile(tile);
-    if (kQueries == 8) {  // the other half is never written
+    if (kQueries == 8) {  // Weigh never writes the weights of queries 8 to 15
       for (int64_t i = 0; i < int64_t{kParts} * kBlocks * kTileBytes / 4; i += kLanes) {
         Store(Zero(), reinterpret_cast<float*>(weights_) + i);
       }
@@ -128,7 +128,7 @@ class TileAttention {
   std::byte* Q(int tile, int part, int step) const {
     return q_ + ((tile * kParts64 + part) * steps_ + step) * kTileBytes;
   }
-  // Sixteen positions; `half` is 2 * block or 2 * block + 1.
+  // The keys of half a block, sixteen positions; `half` is 2 * block or 2 * block + 1.
   std::byte* Keys(int half, int part, int step) const {
     return keys_ + ((half * kParts64 + part) * steps_ + step) * kTileBytes;
   }
@@ -263,7 +263,7 @@ class TileAttention {
     }
   }
 
-  // Stores values in pairs: positions i and i + 16 of a block.
+  // Stores values in pairs: those of positions i and i + 16 of a block.
   template <int kSteps>
   FT_INLINE void WidenValues(const AttentionRow& row, int from, int index,
                              RowPrefetcher& prefetcher) {
@@ -315,7 +315,8 @@ class TileAttention {
     }
   }
 
-  // Scores blocks [from, to) for kTiles tiles of queries, kHalves halves of blocks at a time.
+  // Scores blocks [from, to) for kTiles tiles of queries, kHalves halves of blocks at a time. Tile
+  // registers 4 and 5 hold keys, 6 and 7 queries.
   template <int kHalves, int kTiles>
   FT_INLINE void Score(int tile, int from, int to) {
     for (int half = 2 * from; half < 2 * to; half += kHalves) {
@@ -341,7 +342,7 @@ class TileAttention {
     }
   }
 
-  // Masks scores: -infinity at positions that a lane's query does not attend to.
+  // Sets scores to -infinity at positions that a lane's query does not attend to.
   void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
     const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
     const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
@@ -405,7 +406,7 @@ class TileAttention {
   // Computes a block's weights 2^(score * scale + shift), [queries][positions], and returns their
   // sums. Positions 16 apart are added first, then 8, 4, 2 and 1 apart.
   FT_INLINE F Weigh(const float* scores, int slot, int block, F scale, F shift) {
-    constexpr int kApart = kQueries;    // vectors whose positions are 16 apart
+    constexpr int kApart = kQueries;    // distance of vectors whose positions are 16 apart
     const I half_unit = Splat(0x8000);  // added before truncation, to round
     F sum[4], x[kParts][kQueries];
     RowPrefetcher prefetcher = prefetcher_;
@@ -446,7 +447,8 @@ class TileAttention {
     return kQueries == 16 ? all : all + SwapHalves(all);
   }
 
-  // Adds the blocks' values, weighted, to elements [16 d, 16 (d + kWide)) of a tile's results.
+  // Adds the blocks' weighted values to elements [16 d, 16 (d + kWide)) of a tile's results. Tile
+  // registers 4 and 5 hold values, 6 weights.
   template <int kWide>
   FT_INLINE void Mix(int tile, int slot, int d, int blocks, unsigned lanes) {
     float* const mixed = Mixed(tile, d);
@@ -477,7 +479,7 @@ class TileAttention {
   }
 
   const AttentionUnit& u_;
-  int steps_;  // of a head's elements
+  int steps_;  // steps of a head, of kStep elements each
   int queries_, tiles_;
   bool whole_;  // head_dim is a multiple of kStep
   RowPrefetcher prefetcher_;

@@ -1,4 +1,4 @@
-// Operations on vectors for attention on the matrix unit: bf16 values in the order of tiles, and
+// Vector operations for attention on the matrix unit: conversion to bf16 in the order of tiles, and
 // powers of two.
 #pragma once
 
@@ -7,13 +7,13 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int64_t kTileBytes = 1024;  // 16 rows of 64 bytes
-inline constexpr int kStep = 32;             // bf16 in a row of a tile
+inline constexpr int kStep = 32;             // bf16 values in a row of a tile
 
 FT_INLINE I HighHalf(F x) { return AsI(x) & Splat(-65536); }
 // The exact remainder of x truncated to bf16.
 FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
 
-// a and b truncated to bf16: lanes of a in the low halves, of b in the high halves.
+// a and b truncated to bf16: a's lanes in the low halves, b's in the high halves.
 FT_INLINE F CutPairs(F a, F b) { return AsF(ShiftRight(AsI(a), 16) | HighHalf(b)); }
 
 // The 32 elements of a step as bf16. With two parts they are truncated and stored as pairs (a[i],
@@ -26,8 +26,8 @@ FT_INLINE F CutStep(F a, F b) {
   return r;
 }
 
-// Splits 32 F16 values into two bf16 each, high + low, in their order. `low` is the last three bits
-// of a value, from a table; where these are zeros, `low` is below 2^-96.
+// Splits each of 32 F16 values into two bf16, high + low, and keeps their order. `low` is the last
+// three bits of a value, from a table; where these are zeros, `low` is below 2^-96.
 FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
   constexpr int kBias = 127 - 15, kLast = 127 - 25;  // exponents of 1 and of the last bit
   const auto set = [](int zero, int one, int two, int three, int four, int five, int six,
@@ -125,8 +125,8 @@ FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
   return r;
 }
 
-// Permutes the 32 lanes of a and b: a becomes the lanes that `first` names, b the lanes `behind`
-// places after those.
+// Permutes the 32 lanes of a and b: a becomes the lanes that `first` lists, b the lanes that are
+// `behind` places after these.
 FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
   const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(behind));
   const __m512 picked = _mm512_permutex2var_ps(a.v[0], first, b.v[0]);
@@ -134,7 +134,7 @@ FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
   a.v[0] = picked;
 }
 
-// Moves, of 32 elements, those with even indices to a and the others to b.
+// Moves the elements with even indices, of the 32 in a and b, to a, and the others to b.
 FT_INLINE void InPairs(F& a, F& b) {
   Pick(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), 1, a, b);
 }

@@ -1,9 +1,9 @@
 // Attention of a few rows over one key/value head. The code is written once, with the vectors of
-// vec.h, and compiled for every instruction set.
+// vec.h, and compiled for each instruction set.
 //
-// The softmax is computed online, span after span of absolute positions in ascending order. A query
+// The softmax is computed online, span by span of absolute positions, in ascending order. A query
 // keeps the exact maximum of its scores so far, the sum of their exponentials (position p in lane p
-// mod 16), and the sum of weighted values, added position by position. Where the maximum rises,
+// mod 16), and the sum of weighted values, added position by position. When the maximum rises,
 // these sums are scaled down. The order of all sums depends on absolute positions only, whatever
 // else a call computes, so a committed and a provisional prefix give equal bits.
 #pragma once
@@ -42,7 +42,7 @@ FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
   for (int64_t d = 0; d < n; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
 }
 
-// An engine of WalkSpans on vectors; a lane of the scores is a position.
+// The engine of WalkSpans for the vector unit; each lane of the scores is a position.
 template <typename Numbers>
 class VectorAttention {
  public:
@@ -118,12 +118,12 @@ class VectorAttention {
 
  private:
   static constexpr int kPer = Numbers::kPer;
-  // Queries that are processed together, so that their scores stay in the L1 cache.
+  // Queries that are processed together: few enough that their scores stay in the L1 cache.
   static constexpr int kTogether = 8;
 
   // Turns the scores of some queries into weights, zero at positions that a query does not attend
   // to, and rescales their sums to the new maxima. Each step is done for all queries before the
-  // next step, because a query's steps depend on one another.
+  // next: the steps of one query depend on one another, those of different queries overlap.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kTogether];
     for (int i = 0; i < queries; ++i) {

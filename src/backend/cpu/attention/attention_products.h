@@ -1,16 +1,19 @@
-// The products of attention on vectors, over one span: scores of several queries and keys, and sums
-// of weighted values; and the layouts to which keys and values are widened for them.
+// Attention over one span on the vector unit: the scores of several queries against the keys, and
+// the weighted sums of the values. Keys and values are first converted from the cache to the
+// layouts that these products read.
 //
-// The code is written once for all classes Numbers, which define what a 32-bit word holds: one
-// float (FloatNumbers, ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers,
+// The code is a template over a class Numbers, which defines what a 32-bit word holds: one float
+// (FloatNumbers, ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers,
 // pair_numbers.h).
-//   kPer: elements of a word.
-//   Product(a, b, c): c + the products of the words of a and b, in each lane.
+//   kPer: elements per word.
+//   Product(a, b, c): c plus, in each lane, the products of the elements of a's and b's words.
 //   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and
-//     prefetch rows of the next span between conversions (RowPrefetcher).
-//   LoadQuery(q, n): a register of words from q, of which n floats are left; zeros after them.
+//     prefetch up to four positions of the next span (RowPrefetcher).
+//   LoadQuery(q, n): the next kLanes * kPer floats of q as one vector of words; if only n are left,
+//     zeros follow them.
 //   Power(x): e^x. REQUIRES: x <= 0.
-//   StoreWeights(x, weights, block): stores a query's sixteen weights of a block, as words.
+//   StoreWeights(x, weights, block): stores x, a query's weights at the sixteen positions of
+//     `block`, as words in the query's `weights`.
 #pragma once
 
 #include "backend/cpu/attention/attention_rows.h"
@@ -21,17 +24,19 @@
 namespace foretoken::FT_ISA {
 
 inline constexpr int kKeys = 16;  // positions of a block
-// Positions of a span. Their widened keys and values stay in the L1 cache.
+// Positions of a span. The widened keys and values of a head of 128 elements take 64 KiB as floats
+// and 32 KiB as pairs of bf16.
 inline constexpr int kSpan = 64;
 
-// Finds the cache rows of a block, and prefetches some positions of the next span.
+// Writes the addresses of a block's cache rows to `rows`, and prefetches up to four positions of
+// the next span.
 FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                         int from, RowPrefetcher& prefetcher, const std::byte** rows) {
   for (int j = 0; j < kKeys; j += 4) prefetcher.Next();
   BlockRows(u, row, cache, from, kKeys, rows);
 }
 
-// Elements of a head, padded to whole registers of words.
+// Elements of a head, padded to whole vectors of kLanes words.
 template <typename Numbers>
 int64_t PaddedHead(int head_dim) {
   constexpr int kWhole = kLanes * Numbers::kPer;
@@ -48,7 +53,8 @@ class FloatNumbers {
     Store(x, weights + block * kKeys);
   }
 
-  // Positions [from, from + 16) of a row as [padded head][16]: a lane is a position.
+  // Converts the keys of positions [from, from + 16) that `row` attends to, to floats [padded
+  // head][16]: a lane is a position. Past the row's last position, that one is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {Transposed<CacheType::kF32>, Transposed<CacheType::kF16>,
@@ -56,7 +62,7 @@ class FloatNumbers {
     kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, prefetcher, out);
   }
 
-  // Positions [from, from + 16) of a row as [16][padded head]: a lane is an element.
+  // Converts the values of these positions to floats [16][padded head]: a lane is an element.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
@@ -96,32 +102,33 @@ class FloatNumbers {
 };
 
 #if defined(__AVX512F__)
-// FloatNumbers for caches of 16 bits or fewer, with a faster exponential: its error is small
-// compared with the rounding of the cached values.
+// FloatNumbers for caches of at most 16 bits per element, with a faster exponential: its error is
+// small compared with the rounding of the cached values.
 class ShortNumbers : public FloatNumbers {
  public:
   FT_INLINE static F Power(F x) { return QuickExp(x); }
 };
 #endif
 
-// Register tiles: for scores, blocks of keys times queries; for results, vectors of values.
+// Register tiles. Scores: kScoreBlocks blocks of keys times kScoreQueries queries. Results:
+// kMixVectors vectors of elements times the four queries of MixSpan.
 inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
 inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
 inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 
-// Words that are processed for each prefetched position. Eight queries prefetch a whole span while
-// they process one.
+// Words that are multiplied between two prefetches of a position. With eight queries, the products
+// of a span leave room to prefetch the whole next span.
 template <typename Numbers>
 inline constexpr int kWordsPerPrefetch = 4 / Numbers::kPer;
 
-// Arguments of the products of queries and keys. The scores of two queries are kSpan apart.
+// Arguments of the products of queries and keys.
 struct ScoreCall {
   const float* keys;  // blocks of words [depth][16]
-  const float* q;     // words [depth]
-  int64_t depth;
-  int words;  // of `depth`, without padding
+  const float* q;     // words [queries][depth]
+  int64_t depth;      // words of a padded head
+  int words;          // words of a head, without padding
   float scale;
-  float* scores;
+  float* scores;  // [queries][kSpan]
 };
 
 // Scores of kQueries queries and kBlocks blocks. Sums run over the head's elements in ascending
@@ -176,13 +183,13 @@ void ScoreSpan(const ScoreCall& c, int blocks, int queries, RowPrefetcher& prefe
   for (; i < queries; ++i) ScoreQueries<Numbers, 1>(c, blocks, i, prefetcher);
 }
 
-// Arguments of the sums of weighted values, which are added to results [padded] of each query.
+// Arguments of MixSpan, which adds weighted sums of values to the results.
 struct MixCall {
   const float* values;  // words [positions / kPer][padded]
   int positions;
-  const float* weights;  // words, kSpan apart
-  int64_t padded;
-  float* out;
+  const float* weights;  // words [queries][kSpan]
+  int64_t padded;        // elements of a padded head
+  float* out;            // [queries][padded]
 };
 
 template <typename Numbers, int kQueries, int kVectors>

@@ -70,21 +70,22 @@ FT_INLINE int CacheRow(const AttentionUnit& u, const AttentionRow& row, int posi
   return position < row.run ? position : u.committed + row.chain[position - row.run];
 }
 
-// The cache row of position from + j, or of the row's last position where that comes earlier.
+// The address of the cache row of position from + j, or of `row`'s last position if that comes
+// earlier.
 FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& row,
                                     const CacheView& cache, int from, int j) {
   const int position = from + j < row.count ? from + j : row.count - 1;
   return cache.Row(CacheRow(u, row, position));
 }
 
-// Whether the cache rows of positions [from, from + n) lie one after the other. REQUIRES: n is a
-// power of two that divides from and kCachePageRows, so that they lie in one page.
+// Whether the cache rows of positions [from, from + n) are contiguous. REQUIRES: n is a power of
+// two that divides `from` and kCachePageRows, so that the rows lie in one page.
 FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
   return from + n <= row.run && from + n <= row.count;
 }
 
-// Writes the cache rows of positions [from, from + n) to `rows`, like BlockRow for each of them.
-// REQUIRES: those of InSequence.
+// Writes to `rows` the addresses that BlockRow gives for positions [from, from + n). REQUIRES: as
+// for InSequence.
 FT_INLINE void BlockRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                          int from, int n, const std::byte** rows) {
   if (InSequence(row, from, n)) {
@@ -103,9 +104,9 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 
 // Prefetches the cache rows of the next span, as far as they belong to a row's run, one position at
 // a time between arithmetic. Issued all at once, the prefetches would fill the core's queue of
-// outstanding reads, and memory would be idle afterwards. kMayBeNearest: whether `nearest` can
-// select the L1 cache, which is faster on some CPUs. Engines that never use it avoid the branch,
-// which costs a few percent.
+// outstanding reads, and memory would be idle afterwards. With kMayBeNearest, `nearest` chooses
+// prefetching into the L1 cache, which is faster on some CPUs. Engines that always prefetch into L2
+// avoid the branch, which costs a few percent.
 template <bool kMayBeNearest>
 class RowPrefetcherOf {
  public:
@@ -151,8 +152,8 @@ class RowPrefetcherOf {
   bool nearest_ = false;
   const AttentionUnit* unit_ = nullptr;
   int next_ = 0, end_ = 0;
-  // The pointers are not adjacent: the compiler would keep adjacent ones in a vector, to be
-  // assembled and taken apart in each step.
+  // The two pointers are kept apart: the compiler would pack adjacent ones into a vector, and
+  // assemble it and take it apart in each step.
   const std::byte* keys_ = nullptr;
   int64_t key_bytes_ = 0, key_head_ = 0;
   const std::byte* values_ = nullptr;
@@ -191,13 +192,13 @@ inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
 // What the rows of a unit have in common.
 struct SharedRows {
   int begin, count;  // [begin, count) holds every position that any row attends to
-  int run;           // below it, a position is the same cache row for all these rows
+  int run;           // positions below it are the same cache rows for all rows
   int longest;       // index of a row through which all shared positions are read
 };
 
-// Rows of one chain attend to prefixes of the last row's positions, so all of these can be shared.
-// Positions beyond a row's own last one get weight zero. Because zero times infinity is NaN, they
-// are shared only if their values are finite.
+// Finds what the rows of a unit share. Rows of one chain attend to prefixes of the last row's
+// positions, so all of these can be shared. Positions beyond a row's own last one get weight zero.
+// Because zero times infinity is NaN, they are shared only if their values are finite.
 FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
   int fewest = all.count;
@@ -221,20 +222,21 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   return all;
 }
 
-// Whether two rows attend to the same positions, like the queries of one token.
+// Whether two rows attend to the same positions, as the queries of one token do.
 FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
   return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
 }
 
-// Walks the positions of a unit's rows in spans of Engine::kSpan, cut at absolute positions, each
-// made of blocks of Engine::kBlock. Both sizes divide a page, so no span crosses the end of one.
-// Calls
+// Walks the positions of a unit's rows in spans of Engine::kSpan positions, cut at absolute
+// positions, each made of blocks of Engine::kBlock positions. Both sizes divide a page's, so no
+// span crosses the end of a page. Calls
 //   engine.Widen(row, from, index): converts positions [from, from + kBlock) of `row` to block
 //     `index` of the span;
 //   engine.Attend(first row, rows, at, blocks): adds the blocks of the span at `at` to the results
 //     of these rows, each within its own begin and count.
-// Blocks that are the same cache rows for all rows are widened once. Blocks beyond a row's last
-// position add nothing to its result, so the result depends on the row's own positions alone.
+// Blocks whose positions are the same cache rows for all rows are widened once. Blocks beyond a
+// row's last position add nothing to its result, so the result depends on the row's own positions
+// alone.
 template <typename Engine>
 FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
@@ -274,7 +276,7 @@ class ScratchPieces {
   int64_t used() const { return used_; }
 
  private:
-  uintptr_t base_;  // not an address when only the size is computed
+  uintptr_t base_;  // of no memory when only the size is computed
   int64_t used_ = 0;
 };
 

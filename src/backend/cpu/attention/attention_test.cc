@@ -31,7 +31,7 @@ struct Case {
   KernelSet set;
   DType cache;
   Shape shape;
-  bool grouped = true;  // heads in groups
+  bool grouped = true;  // each head is a group of the cache
   int head_dim() const { return grouped ? shape.head_dim : 0; }
 };
 
@@ -56,9 +56,9 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
          std::to_string(c.shape.head_dim) + "w" + std::to_string(c.shape.window);
 }
 
-// Whether the matrix unit multiplies this cache, with 16 bits of its values.
+// Whether the matrix unit computes the products, with 16 bits of every value (8 for a BF16 cache).
 bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
-// Whether the cache is multiplied as bytes, queries and weights rounded to 15 bits.
+// Whether the cache is multiplied as bytes, with queries rounded to 15 bits and weights to 16.
 bool MultipliesBytes(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
          c.cache == DType::kQ8_0 && c.shape.head_dim % 32 == 0;
@@ -68,14 +68,15 @@ bool RoundsToBf16(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
 }
 
-// Values of queries or caches as they are multiplied.
+// Queries, keys or values, rounded as products round them.
 std::vector<float> Multiplied(const Case& c, std::vector<float> numbers) {
   if (!RoundsToBf16(c)) return numbers;
   for (float& x : numbers) x = Bf16ToFloat(FloatToBf16(x));
   return numbers;
 }
 
-// A random tree over `committed` rows: parents, and everything a node's row holds.
+// A tree after `committed` rows: the parent, query, key and value of each node, and the committed
+// keys and values.
 struct Tree {
   int committed = 0;
   std::vector<int> parent;  // -1: child of the committed sequence
@@ -134,7 +135,7 @@ std::vector<float> Joined(std::vector<float> a, const std::vector<float>& b) {
   return a;
 }
 
-// A cache as KvCache lays it out or, with head_dim 0, undivided. Its pages lie in an order that
+// A cache in the layout of KvCache or, with head_dim 0, undivided. Its pages lie in an order that
 // depends on `seed`.
 PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
                   const std::vector<float>& values, uint32_t seed = 1) {
@@ -148,13 +149,13 @@ PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
   return cache;
 }
 
-// The rows of one sequence in a call.
+// The input of one sequence in a call.
 struct Asked {
   std::vector<float> q, k, v;
   Visibility visible;
 };
 
-// The results of all sequences, one after the other.
+// The results of all sequences, concatenated.
 std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<Asked>& asked) {
   const Shape& s = c.shape;
   std::vector<PagedBuffer> caches;
@@ -211,7 +212,7 @@ std::vector<float> AttendAlone(Backend& backend, const Case& c, const Tree& t, i
                 Joined(t.committed_v, Gather(t.v, kv, path)), alone);
 }
 
-// What the cache type keeps of `values`.
+// `values` rounded to the cache type and converted back.
 std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
                           const std::vector<float>& values) {
   const PagedBuffer cache = Cache(backend, type, cols, 0, values);
@@ -304,7 +305,7 @@ TEST_P(AttentionTest, IsCloseBehindASink) {
   ExpectCloseToADoublePrecisionLoop(GetParam(), t, 1);
 }
 
-// A node's result has the bits that it has when its ancestors are committed.
+// A node's result has the same bits as when it is scored alone and its ancestors are committed.
 TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
   const Case& c = GetParam();
   for (uint32_t seed = 2; seed < 6; ++seed) {
@@ -399,7 +400,7 @@ TEST_P(AttentionTest, SequencesMayShareTheirPages) {
   EXPECT_EQ(Values(*backend, out.tensor.Rows(rows, rows)), want);
 }
 
-// More rows than a unit, more positions than a span, and heads that share a tile with others.
+// More rows than a unit holds, more positions than a span, and tiles with queries of several heads.
 TEST_P(AttentionTest, LongContextsAndManyRows) {
   const Case& c = GetParam();
   const Tree t = RandomTree(c.shape, 300, 40, 12);
@@ -412,7 +413,7 @@ TEST_P(AttentionTest, LongContextsAndManyRows) {
   }
 }
 
-// A prompt: the rows of one chain, scored together in any cut.
+// A prompt is a chain: each row has the bits that it has when it is scored alone.
 TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
@@ -425,8 +426,8 @@ TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
   }
 }
 
-// Rows of one chain share their positions; a row with infinities or NaN must not spoil the rows
-// before it.
+// The rows of a chain are computed over shared positions; a row with infinities or NaN must not
+// spoil the rows before it.
 TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
@@ -546,7 +547,7 @@ TEST(UnlikeUnits, ALargeOneIsCut) {
   EXPECT_LT(*std::ranges::max_element(loads), 52 * 4000 / 2);
 }
 
-// A unit is cut at most into pieces of one query.
+// No piece has less than one query.
 TEST(UnlikeUnits, FewQueriesAreNotCutBeyondOne) {
   for (const UnitPiece& piece : UnlikeUnits(std::vector<UnitLoad>{{1, 5000}, {1, 10}})) {
     EXPECT_EQ(piece.pieces, 1);

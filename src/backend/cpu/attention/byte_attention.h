@@ -111,14 +111,14 @@ class ByteAttention {
   static constexpr int kMostPieces = 8;
   static constexpr int kTogether = 8;  // queries, as in VectorAttention
 
-  // The offset of four positions' values of a piece. The layout is [positions / 4][pieces][32],
-  // four bytes each.
+  // The offset in values_ of piece s of positions 4 * four ... 4 * four + 3. The layout is
+  // [positions / 4][pieces][32] times four bytes.
   int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
   // The element of a piece that is d-th in the layout of ValueAt; groups of four stay together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
 
   // The number of queries from `first` on that are processed together: those that attend to all of
-  // the span or, if the first does not, those that attend to the same part of it.
+  // the span or, if `first` does not, those that attend to the same part of it.
   int Together(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
     if (SeesAll(first, at, blocks)) {
@@ -134,8 +134,8 @@ class ByteAttention {
     return n < last - first ? n : last - first;
   }
 
-  // In each lane the power-of-two scale with which `top` is at most 2^bits, and its inverse; NaN
-  // where `top` is not finite. A `top` below 2^-100 gets the scale of 2^-100.
+  // In each lane, the power-of-two scale (unit) in which `top` is at most 2^bits, and its inverse;
+  // NaN where `top` is not finite. A `top` below 2^-100 gets the unit of 2^-100.
   FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
     const I exponent = ShiftRight(AsI(top), 23);
     const I odd = Greater(exponent, Splat(254));
@@ -175,7 +175,7 @@ class ByteAttention {
   }
 
   // Rounds a piece of a query to integers 128 h + l, stored as [32] h and [32] l, and computes the
-  // start value that corrects sums over keys stored 128 too high (TransposeKeys).
+  // start value of its sums, which corrects for keys that are stored 128 too high (TransposeKeys).
   void RoundQuery(const float* q, int part) {
     const F a = Load(q), b = Load(q + kLanes);
     const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
@@ -206,7 +206,7 @@ class ByteAttention {
     int64_t bytes;  // from one to the next
     FT_INLINE const std::byte* At(int j, int s) const { return first + j * bytes + s * kStored; }
   };
-  // The rows in place where they are in sequence, else copied to `copies`.
+  // The rows in place if they are contiguous, else copied to `copies`.
   Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
     const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
     if (InSequence(row, from, kKeys)) {
@@ -224,7 +224,7 @@ class ByteAttention {
     for (int s = 0; s < pieces_; ++s) {
       for (int j = 0; j < kKeys; ++j) {
         __builtin_memcpy(out++, rows.At(j, s), 2);
-        asm volatile("" ::: "memory");  // gathering them in vectors would delay products
+        asm volatile("" ::: "memory");  // keeps them out of vectors, which would delay products
       }
     }
   }
@@ -376,12 +376,12 @@ class ByteAttention {
   }
 
   // Turns the scores of n queries, which attend to the same part of a span, into weights, and
-  // rescales their sums to the new maxima. Each step is done for all queries before the next step,
-  // because a query's steps depend on one another.
+  // rescales their sums to the new maxima. Each step is done for all queries before the next: the
+  // steps of one query depend on one another, those of different queries overlap.
   //
   // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
-  // span this is the smallest power of two that none of them exceeds. Where the power of a later
-  // span is higher, sums are scaled down by a power of two as well.
+  // span this is the smallest power of two that none of them exceeds. When a later span has a
+  // higher power, the sums are scaled down, also by a power of two.
   void Fold(int query, int n, int at, int blocks) {
     F tops[kTogether];
     for (int i = 0; i < kTogether; ++i) {
@@ -450,7 +450,7 @@ class ByteAttention {
     for (int s = 0; s < pieces_; ++s, to += 2 * kSpan) {
       __m512i whole[kSpan / kKeys];
       FT_UNROLL(4)
-      for (int b = 0; b < kSpan / kKeys; ++b) {  // zeros from `blocks` on, whatever the scales are
+      for (int b = 0; b < kSpan / kKeys; ++b) {  // zeros from `blocks` on, whatever scaled_ holds
         whole[b] =
             reinterpret_cast<__m512i>(Rounded(x[b] * Load(scaled_ + s * kSpan + b * kKeys)).v[0]);
       }
@@ -504,9 +504,9 @@ class ByteAttention {
   int pieces_;  // of a head
   int queries_;
   RowPrefetcherOf<true> prefetcher_;
-  // Whether Widen prefetches while it interleaves values; with more queries the later loops
-  // prefetch enough. The limit is higher where lines are prefetched into L1: those cores stall on
-  // the lines that eight queries leave to the hardware prefetcher.
+  // Whether Widen prefetches while it interleaves values: with few queries, the later loops alone
+  // would not prefetch enough. The limit is higher where lines are prefetched into L1: those cores
+  // stall on the lines that eight queries leave to the hardware prefetcher.
   bool prefetches_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;

@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-// Maximum number of the pass's rows in one unit: their queries and sums stay in a core's own cache.
+// Most rows of a pass in one unit, so that their queries and sums stay in a core's private cache.
 constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {
@@ -20,7 +20,7 @@ CacheType CacheTypeOf(DType type) {
   return CacheType::kQ8_0;
 }
 
-// A unit without its rows and its head.
+// A unit whose rows and head are still to be set.
 AttentionUnit UnitOf(const PagedRows& keys, const PagedRows& values, int head_dim, float scale) {
   FT_CHECK(keys.group_cols == values.group_cols && keys.cols == values.cols);
   FT_CHECK(keys.group_cols == keys.cols || keys.group_cols == head_dim);
@@ -59,7 +59,8 @@ int64_t RowsRead(const Visibility& visible) {
   return int64_t{visible.committed} + last + 1;
 }
 
-// The units of a call: numbered by sequence, then by block of rows, then by key/value head.
+// Makes the units of a call, which are numbered by sequence, then by block of rows, then by
+// key/value head.
 class UnitMaker {
  public:
   UnitMaker(const AttentionArgs& args, bool prefetches_near, std::vector<AttentionRow>& rows,
@@ -89,17 +90,19 @@ class UnitMaker {
       all_rows += count;
     }
     if (kv_heads_ > 0) group_ = static_cast<int>(heads / kv_heads_);
-    rows.resize(static_cast<size_t>(heads * all_rows));  // all units' row lists
+    rows.resize(static_cast<size_t>(heads * all_rows));  // the AttentionRows of all units
     next_row_ = rows.data();
   }
 
   int64_t units() const { return blocks_ * kv_heads_; }
   bool is_single() const { return parts_.size() == 1; }
 
-  // Divides the units of a single sequence, which have the same load.
+  // Divides the units of a single sequence among threads. They count as equal, except for units
+  // left over.
   UnitDivision Divide(int few_queries, int threads) const {
     const int rows = parts_[0].rows, most = std::min(kMostRows, rows);
-    // Units left over are the last ones, mostly of the last rows.
+    // Units left over are the last ones. If all of them belong to the last block of rows, they have
+    // that block's number of rows.
     const int last =
         units() % threads > kv_heads_ ? most : rows - (static_cast<int>(blocks_) - 1) * kMostRows;
     return DivideUnits(units(), most * group_, last * group_, few_queries, threads);
@@ -185,7 +188,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   const auto bytes = static_cast<size_t>(most);
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
-    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: spares an allocation per step
+    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: avoids an allocation per step
     if (scratch == nullptr) {
       RecordStatus(OutOfMemory(bytes + bytes / 2));
       return;
@@ -221,8 +224,8 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
   const int threads = pool_->active();
   if (maker.is_single()) {
     const UnitDivision division = maker.Divide(kernels_.few_queries, threads);
-    // Units are added about in the order in which threads get them (RunUnits). Threads that are
-    // done take over units of others.
+    // Units are added in roughly the order in which threads take them (RunUnits). A thread that
+    // finishes early takes over units of others.
     int64_t next_whole = 0, next_piece = 0;
     const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
     for (int t = 0; t < threads; ++t) {

@@ -1,5 +1,5 @@
-// Attention in products of bf16 pairs with float sums, for BF16 caches: queries and weights are
-// rounded to bf16, and an instruction multiplies twice as many values as with floats.
+// Attention over BF16 caches, with products of bf16 pairs and float sums. Queries and weights are
+// rounded to bf16, and one instruction multiplies twice as many values as with floats.
 #pragma once
 
 #include "backend/cpu/attention/query_lanes.h"
@@ -26,14 +26,15 @@ class PairNumbers {
 
   FT_INLINE static F Power(F x) { return QuickExp(x); }
 
-  // Stores weights in place of the scores. A block's weights take half the space, so they never
-  // reach the scores of a later block.
+  // Stores weights over the scores. A block's weights take half as much space, so they never
+  // overwrite the scores of a later block.
   FT_INLINE static void StoreWeights(F x, float* weights, int block) {
     const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
     __builtin_memcpy(weights + block * kKeys / 2, &rounded, sizeof(rounded));
   }
 
-  // Positions [from, from + 16) of a row as words [padded head / 2][16]: a lane is a position.
+  // Converts the keys of positions [from, from + 16) that `row` attends to, to words [padded head /
+  // 2][16]: a lane is a position. Past the row's last position, that one is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
@@ -48,8 +49,8 @@ class PairNumbers {
     }
   }
 
-  // Positions [from, from + 16) of a row as words [8][padded head]: a lane is an element of two
-  // positions.
+  // Converts the values of these positions to words [8][padded head]: a lane holds one element of
+  // two positions.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kKeys];
@@ -67,7 +68,7 @@ class PairNumbers {
   }
 
  protected:
-  static constexpr int kWords = 2 * kLanes;  // bf16 of a register
+  static constexpr int kWords = 2 * kLanes;  // bf16 values of a vector
 
   // Elements [i, i + 32) of a row; if n < 32, only the first n of them, then zeros.
   FT_INLINE static __m512i LoadPairs(const std::byte* row, int64_t i, int64_t n = kWords) {
@@ -75,7 +76,7 @@ class PairNumbers {
     return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, row + 2 * i);
   }
 
-  // Interleaves the elements of two registers.
+  // Interleaves the elements of a and b: the first sixteen of each to `low`, the others to `high`.
   FT_INLINE static void Merge(__m512i a, __m512i b, F& low, F& high) {
     uint16_t order[kWords];
     for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
@@ -86,7 +87,7 @@ class PairNumbers {
   }
 };
 
-// PairNumbers with what QueryLanes needs (FloatWords, query_lanes.h).
+// PairNumbers with the members that QueryLanes needs (FloatWords, query_lanes.h).
 class PairWords : public PairNumbers {
  public:
   template <typename Fn>

@@ -1,9 +1,9 @@
 // Attention over one key/value head with AVX-512: a lane of the scores is a query.
 //
-// In VectorAttention a lane is a position, so that engine transposes keys, and it copies values.
-// Here the loads of the products broadcast keys to the lanes, and values are multiplied where they
-// lie in the cache. Every sum has the same terms in the same order in both engines, so results have
-// the same bits.
+// In VectorAttention a lane is a position, so that engine transposes the keys; it also copies the
+// values. Here the products load keys broadcast to all lanes, and read values directly from the
+// cache. Every sum has the same terms in the same order in both engines, so results have the same
+// bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
@@ -18,8 +18,10 @@ struct OfType {
 // Words of one float, for caches of kTypes. A class of words has, in addition to the members of
 // Numbers (attention_products.h):
 //   Choose(type, f): calls f(OfType<type>()).
-//   LoadWords: sixteen words of a row's key, from word `word` of the head on.
-//   LoadValues: kVectors registers of the values at rows[0] ... rows[kPer - 1], from an element on.
+//   LoadWords(row, element, word): sixteen words of the head that begins at `element` of a key's
+//     cache row, from word `word` of the head on.
+//   LoadValues(rows, element, x): kVectors vectors of the values in rows[0] ... rows[kPer - 1],
+//     from `element` on.
 //   StoreWeights(x, to): stores the weights in x's lanes as words, a query's positions together.
 template <typename Numbers, CacheType... kTypes>
 class FloatWords : public Numbers {
@@ -42,9 +44,10 @@ class FloatWords : public Numbers {
   FT_INLINE static void StoreWeights(F x, float* to) { Store(x, to); }
 };
 
-// Attention of all or some queries of a unit. kQueries: lanes of a position, 4, 8 or 16. Lane i *
-// kSide + j % kSide is query i at position j, so a register holds kSide positions, whose keys are
-// interleaved word by word. More than 16 queries form groups of 16, each with registers of its own.
+// Attention of all or some queries of a unit. kQueries: lanes that a position takes, 4, 8 or 16,
+// one per query. Lane i * kSide + j % kSide is query i at position j, so a register holds kSide
+// positions, whose keys are interleaved word by word. More than 16 queries form groups of 16, each
+// with registers of its own.
 template <typename Words, int kHeadDim, int kQueries>
 class QueryLanes {
  public:
@@ -92,9 +95,9 @@ class QueryLanes {
   static constexpr int kTogether = kSide == 1 ? 1 : 2;  // blocks that are scored together
   static constexpr int kVectors = kSide == 1 ? 1 : 2;   // of values that are read together
   static constexpr int kPiece = 32;                     // a head's column is a multiple of this
-  // Positions, words and weighted positions that are processed for each prefetched position of the
-  // next span. With these values the next span is prefetched completely when this one is done, and
-  // memory is never idle.
+  // Positions, words and weighted positions that are processed between two prefetches, each of one
+  // position of the next span. With these values, the whole next span has been prefetched when this
+  // one is done, and memory is never idle.
   static constexpr int kPositionsPerPrefetch = 8, kWordsPerPrefetch = kDepth / (8 * kTogether);
   static constexpr int kMixedPerPrefetch = kHeadDim * 3 / 32;
 
@@ -148,7 +151,7 @@ class QueryLanes {
            i % kQueries * kSide + j % kSide;
   }
 
-  // Processes a span: positions [at, at + seen), to each of which some row attends.
+  // Processes positions [at, at + seen) of a span, to each of which some row attends.
   void Span(int at, int seen) {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
     const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
@@ -180,7 +183,7 @@ class QueryLanes {
     }
   }
 
-  // Scores the positions from at + common on, where a position is not the same cache row for all
+  // Scores positions [at + common, at + seen), where a position is not the same cache row for all
   // rows. Each of these cache rows is scored for all queries, and only the scores of the rows that
   // attend to it are kept.
   void ScoreTail(int at, int common, int seen) {
@@ -290,8 +293,7 @@ class QueryLanes {
     return x;
   }
 
-  // Functions marked noinline are separate because the compiler would otherwise keep their sums in
-  // memory.
+  // Functions are marked noinline where the compiler would otherwise keep their sums in memory.
 
   template <int kBlocks>
   [[gnu::noinline]] void Score(const float* q, float* scores) {
@@ -380,8 +382,8 @@ class QueryLanes {
     }
   }
 
-  // The weights of query 0 for positions [j, j + kPer); those of query i are kSide / kPer * i
-  // floats on.
+  // The weights of query 0 for positions [j, j + kPer); those of query i follow kSide / kPer * i
+  // floats later.
   static const float* Weights(const float* weights, int j) {
     return weights + j / kSide * (kLanes / kPer) + j % kSide / kPer;
   }
@@ -411,6 +413,7 @@ class QueryLanes {
     });
   }
 
+  // Mix for the first kSome queries of a group.
   template <CacheType kType, int kSome>
   [[gnu::noinline]] void MixSome(int group, int at, int positions) {
     const float* const all_weights = scores_ + int64_t{group} * kSpan * kQueries;
@@ -446,8 +449,8 @@ class QueryLanes {
   }
 
   // Adds each row's own values from position at + first on. VectorAttention pads the last block
-  // with copies of the row's last value, of weight zero. Here at most one word of such copies is
-  // added, because more of them change nothing.
+  // with copies of the values at the row's last position, of weight zero. Here at most one word of
+  // such copies is added, because further ones would change nothing.
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;
@@ -465,6 +468,7 @@ class QueryLanes {
     }
   }
 
+  // MixTail for row r: the values of positions [at + first, at + end), from rows[first] on.
   template <CacheType kType>
   void MixOwn(int r, int first, int end, const std::byte* const* rows) {
     for (int i = FirstOf(r); i < EndOf(r); ++i) {
@@ -487,15 +491,15 @@ class QueryLanes {
 
   const AttentionUnit& u_;
   int first_, queries_, first_row_, end_row_, groups_;
-  int run_ = 0;               // below it, a position is the same cache row for all rows
+  int run_ = 0;               // positions below it are the same cache rows for all rows
   RowPrefetcher prefetcher_;  // for the span after this one
-  float* q_;                  // [groups] words [depth] of a register
+  float* q_;                  // words [groups][kDepth][16]
   float *mixed_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
   int64_t scratch_;
 };
 
 // Calls run(engine) for the engines that cover a unit's queries: groups of sixteen, and the rest in
-// as few lanes as it fits. Words of two elements are for eight queries at most.
+// as few lanes as they fit. With words of two elements, a unit may have at most eight queries.
 template <typename Words, int kHeadDim, typename Run>
 FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
   const int queries = u.row_count * u.heads, left = queries % kLanes;

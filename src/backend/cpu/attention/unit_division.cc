@@ -12,6 +12,8 @@ struct CostedPiece {
   int64_t cost = 0;
 };
 
+// The work of the largest of `pieces` pieces of a unit, preparation included, in queries times
+// positions.
 int64_t CostOf(const UnitLoad& unit, int pieces, int few_queries) {
   return (few_queries + DivideUp(int64_t{unit.queries}, int64_t{pieces})) * unit.positions;
 }
@@ -32,8 +34,8 @@ std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queri
   return all;
 }
 
-// Gives each piece to the thread with the least work among those whose share is not full. Returns
-// the work of the busiest thread. `out`: the pieces, grouped by thread.
+// Gives each piece to the thread with the least work among those whose share of `out` is not full.
+// Returns the work of the busiest thread. `out` gets the pieces, grouped by thread.
 int64_t DealPieces(std::span<const CostedPiece> pieces, int threads, std::vector<UnitPiece>& out) {
   struct Share {
     int64_t cost = 0, next = 0, end = 0;  // next and end: indices into `out`

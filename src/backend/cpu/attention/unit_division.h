@@ -34,9 +34,9 @@ struct UnitPiece {
 };
 
 // Divides units of different loads, such as those of several sequences. `out` gets the pieces of
-// all units, grouped by thread. As WorkShares does, each thread takes the same number of
-// consecutive pieces, to within one; they are ordered so that threads have about equal work. Large
-// units are cut where that reduces the work of the busiest thread by a tenth. `few_queries`: as in
+// all units, grouped by thread. The pieces are ordered for WorkShares, which gives each thread the
+// same number of consecutive pieces, to within one: threads have about equal work. Large units are
+// cut where that reduces the work of the busiest thread by a tenth. `few_queries`: as in
 // DivideUnits.
 void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                        std::vector<UnitPiece>& out);

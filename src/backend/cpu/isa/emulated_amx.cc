@@ -6,7 +6,7 @@
 
 namespace foretoken {
 
-// emulated_tiles_test.cc.
+// Called by emulated_tiles_test.cc, which describes it.
 void EmulatedPairProduct(const uint16_t* rows, const uint16_t* pairs, float* sums);
 
 const Kernels& EmulatedAmxKernels() {

@@ -52,7 +52,8 @@ bool HasAmx() {
 
 // Whether widening to floats is faster than products of bf16 pairs. On Intel's cores (Sapphire and
 // Emerald Rapids) the instruction for 32 products takes as long as four instructions for 16 float
-// products each. A virtual machine may expose it and hide the matrix unit that would replace it.
+// products each. A virtual machine may expose that instruction and hide the matrix unit, which
+// would be faster.
 bool PairsAreSlow() {
   __builtin_cpu_init();
   return __builtin_cpu_is("intel") != 0;
@@ -66,9 +67,9 @@ bool PairsAreSlow() {
 struct InstructionSet {
   CpuIsa isa;
   std::string_view name;          // also the name of its kernels
-  bool (*is_here)();              // whether this machine has it; null: another architecture's
-  const Kernels& (*kernels)();    // null with is_here
-  bool (*is_slower)() = nullptr;  // whether this processor is faster with the set before it
+  bool (*is_here)();              // whether this machine has it; null on other architectures
+  const Kernels& (*kernels)();    // null if is_here is
+  bool (*is_slower)() = nullptr;  // whether the set before it is faster on this CPU
 };
 
 // Ordered from the slowest to the fastest.

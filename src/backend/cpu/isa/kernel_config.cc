@@ -16,7 +16,7 @@ bool IsOneOrMost(int panels, int most) {
   return panels == 1 || (panels == kMostTogether && panels <= most);
 }
 
-// The smallest number of rows that no tile fits; 0 where every number has one.
+// The smallest number of rows, up to kMaxTileRows, that fits no tile; 0 if every number fits one.
 int RowsWithoutTile(const KernelConfig& config) {
   std::vector<Tile> tiles;
   for (int rows = 1; rows <= kMaxTileRows; ++rows) {
@@ -26,7 +26,7 @@ int RowsWithoutTile(const KernelConfig& config) {
   return 0;
 }
 
-// What is wrong with `config`; empty where nothing is.
+// Says what is wrong with `config`; empty if nothing is.
 std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
   if (!IsChunk(config.most_chunk_rows) || config.most_chunk_rows > limits.most_chunk_rows) {
     return "the largest chunk has at most " + std::to_string(limits.most_chunk_rows) + " rows";

@@ -1,5 +1,5 @@
-// Tests of kernel configurations: a set has kernels for every configuration that it supports, and a
-// backend cannot be created with any other.
+// A set has kernels for every configuration that it supports, and a backend cannot be created with
+// any other configuration.
 #include "backend/cpu/isa/kernel_config.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,8 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
   }
 }
 
-// Changes one field at a time: to values that no set supports, then to values that this set lacks.
+// Changes one field at a time: to values that no set supports, then to values that this set does
+// not support.
 TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;

@@ -1,4 +1,5 @@
-// AMX: the AVX-512 kernels, with products and attention on the matrix unit.
+// The AVX-512 kernels, with AMX for products of quantised and BF16 weights, and for attention over
+// caches whose keys and values have one type other than F32.
 #define FT_ISA amx
 #include "backend/cpu/attention/amx_attention.h"
 

@@ -1,5 +1,5 @@
 // The instructions of the matrix unit (AMX). They are written in assembly, because GCC's intrinsics
-// accept no computed register numbers.
+// accept only literal register numbers.
 #pragma once
 
 #include "backend/cpu/isa/amx_tiles.h"

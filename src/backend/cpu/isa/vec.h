@@ -37,8 +37,9 @@ struct I {
   NativeI v[kParts];
 };
 
-// Unrolling keeps register tiles in registers. Without wide registers, or under a sanitizer that
-// checks every access, it gains nothing, and compiling the thousands of copies would take minutes.
+// Unrolling keeps the sums of a register tile in registers. Without wide registers, or under a
+// sanitizer that checks every access, it gains nothing, and compiling the thousands of copies would
+// take minutes.
 #if defined(__has_feature)
 #define FT_CHECKED __has_feature(address_sanitizer)
 #else
@@ -124,7 +125,8 @@ FT_INLINE void StoreI(I x, void* p) {
     __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(NativeI), &x.v[i], sizeof(NativeI));
   }
 }
-// Loads or stores the first n lanes, n > 0; the others are loaded as zeros and not stored.
+// LoadFirst and StoreFirst load or store the first n lanes, n > 0; the others are loaded as zeros
+// and not stored.
 FT_INLINE F LoadFirst(const float* p, int64_t n) {
 #if defined(__AVX512F__)
   F r;
@@ -260,7 +262,8 @@ FT_INLINE F MulAdd(F a, F b, F c) {
 #endif
 }
 
-// Sum of the lanes: lanes 4 apart first, as (0 + 8) + (4 + 12), then (0 + 2) + (1 + 3).
+// The sum of the lanes: lanes 4 apart first, as (0 + 8) + (4 + 12); then the four sums, as
+// (0 + 2) + (1 + 3).
 FT_INLINE float Sum(F a) {
   float x[kLanes], y[4];
   Store(a, x);
@@ -395,14 +398,15 @@ inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;
 #endif
-// Dot4 with both operands signed. REQUIRES: no byte at p is -128. Like AddPairProducts, it is
-// written in assembly, because GCC 12 would precompute what it can, and spill it.
+// Dot4 with both operands signed: the absolute values of the codes, at most 128 and so unsigned,
+// times the bytes at p with the codes' signs. REQUIRES: no byte at p is -128. Like AddPairProducts,
+// it is written in assembly, because GCC 12 would precompute what it can, and spill it.
 FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
   const auto lower = reinterpret_cast<__m256i>(codes.v[0]);
   const auto upper = reinterpret_cast<__m256i>(codes.v[1]);
-  __m256i all, more;  // |code| may be 128, as an unsigned byte
+  __m256i all, more;  // scratch registers
   asm("vpbroadcastd %8, %2\n\t"
       "vpsignb %4, %2, %3\n\t"
       "vpmaddubsw %3, %6, %3\n\t"
@@ -420,10 +424,10 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   return acc;
 }
 
-// The number of code vectors (number_format.h), with codes below 2^bits, whose products fit in 16
-// bits when summed by twos. The sums are widened only afterwards, which takes half the instructions
-// of a Dot4 for each vector. 0 where this does not apply, for example where Dot4 is one
-// instruction.
+// The number of code vectors (number_format.h), with codes below 2^bits, over which sums of two
+// products can be accumulated in 16 bits (AddPairProducts). These sums are widened only afterwards,
+// so that a vector takes half the instructions of a Dot4. 0 where this does not apply, for example
+// where Dot4 is one instruction.
 constexpr int PairVectors(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }
@@ -469,7 +473,7 @@ FT_INLINE I FoldPairs(I acc, I pairs) {
   return acc;
 }
 
-// Load 16 values of a smaller format as floats.
+// LoadHalf and LoadBf16 load sixteen values of two bytes as floats.
 FT_INLINE F LoadHalf(const void* p) {
   F r;
 #if defined(__AVX512F__)
