@@ -49,6 +49,8 @@ constexpr Route kRoutes[] = {{"/", "GET"},
 constexpr int kClientIsGone = 499;                  // for the log; never reaches a client
 constexpr size_t kMostTokenized = size_t{1} << 20;  // bytes of a text; a quarter of it with pieces
 
+constexpr std::string_view kModelFolders[] = {"/v1/models/", "/models/"};
+
 constexpr std::string_view kLacking[] = {"/v1/embeddings", "/v1/responses", "/v1/messages"};
 
 HttpReply JsonReply(const Json& body) { return {.body = JsonText(body)}; }
@@ -57,6 +59,13 @@ ApiError MethodError(std::string_view method) {
   return {.kind = ErrorKind::kMethodForbidden,
           .message = "This path accepts " + std::string(method) + " requests only.",
           .code = "method_not_allowed"};
+}
+
+// Whether `path` is that of one model, "/v1/models/NAME" or "/models/NAME".
+bool NamesAModel(std::string_view path) {
+  return std::ranges::any_of(kModelFolders, [&](std::string_view folder) {
+    return path.starts_with(folder) && path.size() > folder.size();
+  });
 }
 
 }  // namespace
@@ -98,9 +107,8 @@ HttpReply Service::Handle(const HttpRequest& request) {
   const bool has_memory = options_.request_reserve == nullptr || options_.request_reserve->Refill();
   const Route* route = std::ranges::find(kRoutes, request.path, &Route::path);
   HttpReply reply;
-  const bool names_model = request.method == "GET" && (request.path.starts_with("/v1/models/") ||
-                                                       request.path.starts_with("/models/"));
-  if (names_model) {  // any name stands for the loaded model
+  if (request.method == "GET" &&
+      NamesAModel(request.path)) {  // any name stands for the loaded model
     reply = JsonReply(ModelBody(served_->info));
   } else if (route == std::end(kRoutes)) {
     reply = ErrorReply(NotFoundError(request.path));

@@ -265,6 +265,9 @@ TEST(Service, PathsAndMethods) {
 
 TEST(Service, AnyNameIsTheModelThatIsLoaded) {
   EXPECT_EQ(Get(Shared(), "/v1/models/gpt-4").at("id"), "foretoken-demo-24m-q8_0");
+  EXPECT_EQ(Get(Shared(), "/models/gpt-4").at("id"), "foretoken-demo-24m-q8_0");
+  EXPECT_EQ(Shared().Handle({.method = "GET", .path = "/v1/models/"}).status, 404);
+  EXPECT_EQ(Shared().Handle({.method = "GET", .path = "/v1/modelsgpt-4"}).status, 404);
 }
 
 TEST(Service, LongTextsAreRefusedUnread) {
