@@ -81,11 +81,15 @@ uint64_t TreeBuilder::KeyOf(Node node) const {
   return node == 0 ? *draw_key_ : KeyAfter(KeyOf(tree_.parent(node)), tree_.token(node));
 }
 
+int TreeBuilder::ProbeRoom() const {
+  const int below_root = limits().max_nodes - 1;
+  return std::min(below_root, limits().max_probes) - probes_;
+}
+
 Node TreeBuilder::AddProbe(Node parent, Token token) {
   if (tree_.depth(parent) >= limits().max_depth) return kNoNode;
   if (const Node child = tree_.Child(parent, token); child != kNoNode) return child;
-  if (probes_ + 1 >= limits().max_nodes) return kNoNode;  // one node is the root's
-  if (probes_ >= limits().max_probes) return kNoNode;
+  if (ProbeRoom() <= 0) return kNoNode;
   ++probes_;
   return tree_.Add(parent, token, 0, CandidateTree::Kind::kProbe, kNoPos, Proposer());
 }

@@ -89,7 +89,10 @@ class TreeBuilder {
   void OfferDrawn(Node node, std::vector<float> q, int count);
   // Adds a probe: the target scores `token` after `parent`, however unlikely it is. Returns the
   // node (an offered candidate stays a candidate), or kNoNode if the limits leave no room.
+  // REQUIRES: `parent` is a node of the tree.
   Node AddProbe(Node parent, Token token);
+  // The number of probes that can still be added within the limits on nodes and probes.
+  int ProbeRoom() const;
   // For a drafter that can skip earlier tokens: how many of the last `unread` tokens of its text to
   // read before it drafts; 0 if its frontier will be empty.
   int TokensToRead(int unread) const { return policy_.TokensToRead(unread, context_); }

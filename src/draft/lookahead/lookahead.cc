@@ -105,10 +105,12 @@ class Lookahead final : public Drafter {
     return state.text[noise % static_cast<uint64_t>(std::max(state.prompt, 1))];
   }
 
-  // The window takes at most half the rows of a pass, so that guesses have room too.
+  // The full window takes at most half the rows of a pass, so that guesses have room too, and no
+  // more probes than the limits allow.
   LookaheadWindow NewWindow(const LookaheadState& state, const TreeLimits& limits) const {
     const int rows = rule_.ngram - 1;
-    const int columns = std::clamp(limits.max_nodes / 2 / rows, 1, rule_.window);
+    const int most = std::min(limits.max_nodes / 2, limits.max_probes);
+    const int columns = std::clamp(most / rows, 1, rule_.window);
     std::vector<Token> seeds(static_cast<size_t>(columns + rows - 2));
     for (size_t i = 0; i < seeds.size(); ++i) seeds[i] = FromPrompt(state, i);
     return {rows, std::move(seeds)};

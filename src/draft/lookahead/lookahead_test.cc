@@ -100,6 +100,8 @@ TEST(Window, NoRoomMeansNoProbesAndNoChange) {
   LookaheadWindow window(3, {1, 2, 3});
   EXPECT_EQ(TreeOf(window, 7, {.max_nodes = 3, .max_depth = 9}).size(), 1);
   EXPECT_EQ(TreeOf(window, 7, {.max_nodes = 9, .max_depth = 2}).size(), 1);
+  EXPECT_EQ(TreeOf(window, 7, {.max_nodes = 9, .max_depth = 9, .max_probes = 2}).size(), 1);
+  EXPECT_EQ(TreeOf(window, 7, {.max_nodes = 4, .max_depth = 3, .max_probes = 3}).size(), 4);
   EXPECT_TRUE(window.Advance(CandidateTree(7), Words{5}).empty());
   EXPECT_EQ(Cells(window), (Rows{{1, 2, 3}}));
 }

@@ -16,7 +16,7 @@ namespace foretoken {
 class LookaheadWindow {
  public:
   // `seeds`: the tokens of row 0 after the root. Every pass adds a row until the window is full.
-  // With C + rows - 2 seeds, the full window has C columns. REQUIRES: rows >= 1.
+  // With C + rows - 2 seeds, the full window has C columns. REQUIRES: rows >= 1, C >= 1.
   LookaheadWindow(int rows, std::vector<Token> seeds) : rows_(rows), cells_{std::move(seeds)} {}
 
   bool full() const { return static_cast<int>(cells_.size()) == rows_; }
@@ -27,16 +27,16 @@ class LookaheadWindow {
   // Adds every cell as a probe, or nothing if the limits leave too little room.
   void AddTo(TreeBuilder& builder) const;
 
-  // Moves on by one position. `answers`: the token that the target would write after each node of
+  // Moves on by one position. `choices`: the token that the target would write after each node of
   // `tree`. Returns the n-grams in the columns of a full window, first token first, and nothing
   // while the window fills. Does nothing if `tree` does not hold the window.
   std::vector<std::vector<Token>> Advance(const CandidateTree& tree,
-                                          std::span<const Token> answers);
+                                          std::span<const Token> choices);
 
  private:
   // The nodes of the last row in `tree`; nothing if cells are missing.
   std::optional<std::vector<Node>> LastRow(const CandidateTree& tree) const;
-  std::vector<std::vector<Token>> Ngrams(Token root, std::span<const Token> last) const;
+  std::vector<std::vector<Token>> Ngrams(Token root, std::span<const Token> new_row) const;
 
   int rows_;
   std::vector<std::vector<Token>> cells_;
