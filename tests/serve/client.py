@@ -58,9 +58,9 @@ def encode(body):
     return body.encode() if isinstance(body, str) else json.dumps(body).encode()
 
 
-def request(host, port, method, path, body=None, headers=None, timeout=TIMEOUT):
+def request(host, port, method, path, body=None, headers=None, timeout=None):
     """One request on a connection of its own."""
-    connection = http.client.HTTPConnection(host, port, timeout=timeout)
+    connection = http.client.HTTPConnection(host, port, timeout=timeout or TIMEOUT)
     try:
         kind = {} if body is None else {"Content-Type": "application/json"}
         connection.request(method, path, encode(body), {**kind, **(headers or {})})
@@ -79,8 +79,8 @@ def head(method, path, body=b"", host="127.0.0.1", **more):
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-def connect(server, timeout=TIMEOUT):
-    return socket.create_connection((server.host, server.port), timeout)
+def connect(server, timeout=None):
+    return socket.create_connection((server.host, server.port), timeout or TIMEOUT)
 
 
 def events(body):

@@ -116,7 +116,7 @@ def finish_answer(connection, streamed):
 def drains(f):
     fields = {"max_tokens": 200, "ignore_eos": True, "temperature": 0.8}
     for streamed in (True, False):
-        with f.start("--parallel", "4") as server:
+        with f.start("--parallel", "4", "--drain-seconds", "300") as server:  # enough with sanitizers
             count = 6  # two wait for a slot
             expected = [server.text(LONG, **fields, seed=i) for i in range(count)]
             connections = start_answers(server, count, streamed, fields)

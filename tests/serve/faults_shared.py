@@ -14,6 +14,8 @@ class Faults:
     def __init__(self, args):
         self.model, self.binary, self.scale, self.seed = args.model, args.binary, args.scale, args.seed
         self.is_instrumented = args.binary.parent.name in ("asan", "tsan")
+        if self.is_instrumented:
+            client.TIMEOUT *= 5  # a token takes about ten times as long with a sanitizer
 
     def count(self, full, least=1):
         """The number of repetitions at this scale, at least `least`. `full`: at scale 1."""

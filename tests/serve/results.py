@@ -95,6 +95,11 @@ def that(condition, what):
 
 
 def same(found, expected, what):
+    """Fails unless the values are equal. Of lists of one length, only the first items that differ are shown."""
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        for i, (one, other) in enumerate(zip(found, expected)):
+            same(one, other, f"{what}, item {i}")
+        return
     if found != expected:
         raise AssertionError(f"{what}: found {short(found)}, expected {short(expected)}")
 
