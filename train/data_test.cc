@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <numeric>
 
@@ -32,7 +33,7 @@ std::string Rendered(const TextDocument& document) {
 
 using DatasetTest = TemporaryFiles;
 
-TEST_F(DatasetTest, RendersConversationsAsTheTemplateDoes) {
+TEST_F(DatasetTest, RendersConversationsAsChatMl) {
   const std::string path = Write(
       "a.jsonl",
       R"({"conversations": [{"from": "system", "value": "S"}, {"from": "human", "value": "Q"},)"
@@ -60,9 +61,9 @@ TEST_F(DatasetTest, SplitsTextAtSeparatorLines) {
   EXPECT_EQ(Rendered((*documents)[1]), "not <|endoftext|> a line\n<|endoftext|>");
 }
 
-TEST_F(DatasetTest, LeavesOutTheBadLine) {
-  const std::string good = R"({"messages": [{"role": "user", "content": "x"}]})";
-  const auto some = ReadTextDocuments(Write("a.jsonl", good + "\n{\n"));
+TEST_F(DatasetTest, SkipsMalformedLines) {
+  const std::string valid = R"({"messages": [{"role": "user", "content": "x"}]})";
+  const auto some = ReadTextDocuments(Write("a.jsonl", valid + "\n{\n"));
   ASSERT_TRUE(some.ok()) << some.error().message;
   EXPECT_EQ(some->size(), 1u);
   const auto tool =
@@ -82,15 +83,15 @@ TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
   const auto small = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
   ASSERT_TRUE(small.ok()) << small.error().message;
   TokenizerData large = small->tokenizer;
-  const auto moved =
+  const auto end_of_turn =
       static_cast<size_t>(std::ranges::find(large.tokens, "<|im_end|>") - large.tokens.begin());
-  ASSERT_LT(moved, large.tokens.size());
+  ASSERT_LT(end_of_turn, large.tokens.size());
   while (large.tokens.size() < 100'000) {
     large.tokens.push_back("<|unused_" + std::to_string(large.tokens.size()) + "|>");
     large.types.push_back(TokenType::kUnused);
   }
-  std::swap(large.tokens[moved], large.tokens.back());
-  std::swap(large.types[moved], large.types.back());
+  std::swap(large.tokens[end_of_turn], large.tokens.back());
+  std::swap(large.types[end_of_turn], large.types.back());
   const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &large);
   ASSERT_TRUE(made.ok()) << made.error().message;
   EXPECT_EQ(std::ranges::count(made->corpus.ids, 99'999u), 1);
@@ -98,7 +99,7 @@ TEST_F(DatasetTest, CorpusHoldsLargeVocabularies) {
 }
 
 // With mask_user only answers have a loss. A second call returns the stored corpus.
-TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
+TEST_F(DatasetTest, MaskUserLimitsTheLossAndCorpusIsReused) {
   std::string chats;
   for (int i = 0; i < 50; ++i) {
     chats += R"({"conversations": [{"from": "human", "value": "question number )" +
@@ -115,12 +116,14 @@ TEST_F(DatasetTest, CorpusMasksUsersAndIsKept) {
   const auto tokenizer = Tokenizer::Create(made->tokenizer, "test");
   ASSERT_TRUE(tokenizer.ok());
   const CorpusDocument& d = made->corpus.documents[7];
-  std::vector<Token> learnt;
+  std::vector<Token> tokens_with_loss;
   int heldout = 0;
   for (int32_t i = 0; i < d.length; ++i) {
-    if (made->corpus.learn[d.first + i] != 0) learnt.push_back(made->corpus.ids[d.first + i]);
+    if (made->corpus.learn[d.first + i] != 0) {
+      tokens_with_loss.push_back(made->corpus.ids[d.first + i]);
+    }
   }
-  EXPECT_EQ((*tokenizer)->Decode(learnt, /*show_control=*/true),
+  EXPECT_EQ((*tokenizer)->Decode(tokens_with_loss, /*show_control=*/true),
             "\n<|im_start|>assistant\nanswer<|im_end|>\n<|endoftext|>");
   for (const CorpusDocument& c : made->corpus.documents) heldout += c.heldout ? 1 : 0;
   EXPECT_GT(heldout, 0);
@@ -147,7 +150,7 @@ Corpus Documents(const std::vector<int32_t>& lengths) {
 
 // No token is an input twice, no sequence is too long, and inputs fill more than 95 % of the
 // sequences.
-TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
+TEST(PackingTest, PacksTokensAtMostOnceWithLittlePadding) {
   std::vector<int32_t> lengths;
   for (int i = 0; i < 500; ++i) lengths.push_back(2 + i * 37 % 150);
   lengths.push_back(1001);  // longer than a sequence: cut into pieces
@@ -170,7 +173,7 @@ TEST(PackingTest, EveryTokenOnceAndNothingTooLong) {
   EXPECT_GT(inputs, 0.95 * 128 * packer.sequences_in_epoch());
 }
 
-TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
+TEST(PackingTest, PiecesWithoutLossAreSkipped) {
   Corpus corpus = Documents({40, 40, 300, 2});
   corpus.learn.assign(corpus.ids.size(), 0);
   corpus.learn[60] = 1;  // in the second document
@@ -180,52 +183,52 @@ TEST(PackingTest, PiecesWithNothingToLearnAreLeftOut) {
   corpus.documents.push_back({0, 40, 0, /*heldout=*/true});
   Packer packer(corpus, {1.0}, 128, 5);
   ASSERT_FALSE(packer.empty());
-  std::vector<int64_t> begins;
+  std::vector<int64_t> first_tokens;
   for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
-    for (const Piece& p : packer.At(i)) begins.push_back(p.first);
+    for (const Piece& p : packer.At(i)) first_tokens.push_back(p.first);
   }
-  EXPECT_THAT(begins, testing::UnorderedElementsAre(40, 80, 80 + 256));
+  EXPECT_THAT(first_tokens, testing::UnorderedElementsAre(40, 80, 80 + 256));
   EXPECT_TRUE(packer.HeldOut().empty());
   corpus.learn.assign(corpus.ids.size(), 0);
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
 }
 
 // Packer::At returns the same sequence whether or not earlier sequences were read.
-TEST(PackingTest, PositionNeedsNoHistory) {
+TEST(PackingTest, AtDoesNotDependOnEarlierReads) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));
   Packer steady(corpus, {1.5}, 128, 5), jumping(corpus, {1.5}, 128, 5);
-  const int64_t target = steady.empty() ? 0 : steady.sequences_in_epoch() * 5 / 2;
+  const int64_t last = steady.empty() ? 0 : steady.sequences_in_epoch() * 5 / 2;
   Sequence reached;
-  for (int64_t i = 0; i <= target; ++i) reached = steady.At(i);
-  const Sequence& jumped = jumping.At(target);
+  for (int64_t i = 0; i <= last; ++i) reached = steady.At(i);
+  const Sequence& jumped = jumping.At(last);
   ASSERT_EQ(reached.size(), jumped.size());
   EXPECT_GT(steady.epoch(), 0);
   for (size_t i = 0; i < reached.size(); ++i) EXPECT_EQ(reached[i].first, jumped[i].first);
 }
 
 // ReadRecipe restores a recipe from RecipeToJson.
-TEST(RecipeTest, ReadsWhatItWrites) {
+TEST(RecipeTest, ReadRestoresAWrittenRecipe) {
   Recipe recipe;
   recipe.lr = 0.0123;
   recipe.tied_embeddings = false;
   recipe.data = {{"a.txt", 0.5}};
   recipe.datasets = {"a: MIT"};
-  Recipe back;
-  ASSERT_TRUE(ReadRecipe(RecipeToJson(recipe), "test", back).ok());
-  EXPECT_EQ(RecipeToJson(back), RecipeToJson(recipe));
+  Recipe restored;
+  ASSERT_TRUE(ReadRecipe(RecipeToJson(recipe), "test", restored).ok());
+  EXPECT_EQ(RecipeToJson(restored), RecipeToJson(recipe));
 }
 
 using RecipeMixTest = TemporaryFiles;
 
 // A recipe takes data and datasets from the file that its field "mix" names.
-TEST_F(RecipeMixTest, IsSharedByRecipes) {
+TEST_F(RecipeMixTest, SuppliesDataAndDatasets) {
   const auto read = [&](const std::string& mix, const Json& json) {
     Write("mix.json", mix);
     Recipe recipe;
     const Status status = ReadRecipe(json, directory_ + "/r.json", recipe);
     if (!status.ok()) return status.error().message;
-    const Json whole = RecipeToJson(recipe);
-    return whole["data"].dump() + whole["datasets"].dump();
+    const Json written = RecipeToJson(recipe);
+    return written["data"].dump() + written["datasets"].dump();
   };
   const std::string mix = R"({"data": [{"files": "a", "weight": 2.0}], "datasets": ["a: MIT"]})";
   EXPECT_EQ(read(mix, {{"mix", "mix.json"}}), R"([{"files":"a","weight":2.0}]["a: MIT"])");
@@ -233,11 +236,11 @@ TEST_F(RecipeMixTest, IsSharedByRecipes) {
   EXPECT_THAT(read(mix, {{"mix", 5}}), HasSubstr("r.json: mix is not the name of a file"));
   EXPECT_THAT(read(mix, {{"mix", "mix.json"}, {"data", Json::array()}}), HasSubstr("beside them"));
   EXPECT_THAT(read(R"({"lr": 1})", {{"mix", "mix.json"}}), HasSubstr("mix.json: a mix has data"));
-  EXPECT_THAT(read(R"({"datasets": [1]})", {{"mix", "mix.json"}}), HasSubstr("is not a text"));
+  EXPECT_THAT(read(R"({"datasets": [1]})", {{"mix", "mix.json"}}), HasSubstr("is not a string"));
 }
 
 // Unknown fields, malformed values and impossible sizes are errors.
-TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
+TEST(RecipeTest, RejectsInvalidFields) {
   Recipe recipe;
   const Status unknown = ReadRecipe(Json{{"leyers", 3}}, "r.json", recipe);
   ASSERT_FALSE(unknown.ok());
@@ -245,14 +248,14 @@ TEST(RecipeTest, RejectsWhatItDoesNotKnow) {
   EXPECT_FALSE(SetField("layers", "three", recipe).ok());
   recipe.kv_heads = 4;
   EXPECT_FALSE(CheckRecipe(recipe).ok());
-  Recipe bytes;
-  bytes.vocab = 259;  // too few for a new tokenizer, but valid for a target
-  EXPECT_FALSE(CheckRecipe(bytes).ok());
-  bytes.settings["target"] = "bytes.gguf";
-  EXPECT_TRUE(CheckRecipe(bytes).ok());
+  Recipe small_vocab;
+  small_vocab.vocab = 259;  // too few for a new tokenizer, but valid for a target
+  EXPECT_FALSE(CheckRecipe(small_vocab).ok());
+  small_vocab.settings["target"] = "bytes.gguf";
+  EXPECT_TRUE(CheckRecipe(small_vocab).ok());
 }
 
-TEST(RecipeTest, FlagsHaveRanges) {
+TEST(RecipeTest, FlagsOutOfRangeAreErrors) {
   const std::pair<const char*, const char*> wrong[] = {
       {"lr", "nan"},           {"lr", "1e20"},       {"lr", "-0.1"},
       {"min_lr", "inf"},       {"beta1", "2"},       {"beta2", "1"},
@@ -283,7 +286,7 @@ TEST(RecipeTest, FlagsHaveRanges) {
   EXPECT_THAT(CheckRecipe(recipe).error().message, HasSubstr("expected a product of at most"));
 }
 
-TEST(RecipeTest, FieldsOfFilesHaveKindsAndRanges) {
+TEST(RecipeTest, FieldsOfWrongTypeOrRangeAreErrors) {
   const auto error = [](const std::string& text) {
     Recipe recipe;
     const auto json = ParseJson(text, "text");
@@ -297,18 +300,18 @@ TEST(RecipeTest, FieldsOfFilesHaveKindsAndRanges) {
             "r.json: data[1].weight is '\"0.01\"', expected a number from 0 to 10000");
   EXPECT_EQ(error(R"({"data": [{"files": "a", "weight": -1}]})"),
             "r.json: data[0].weight is '-1', expected a number from 0 to 10000");
-  EXPECT_EQ(error(R"({"data": [{"weight": 1}]})"), "r.json: data[0]: has no text field 'files'");
+  EXPECT_EQ(error(R"({"data": [{"weight": 1}]})"), "r.json: data[0]: has no string field 'files'");
   EXPECT_EQ(error(R"({"lr": "0.01"})"), "r.json: lr is '\"0.01\"', expected a number from 0 to 10");
   EXPECT_EQ(error(R"({"beta1": 2})"),
             "r.json: beta1 is '2', expected a number of at least 0 and less than 1");
   EXPECT_EQ(error(R"({"mask_user": 1})"), "r.json: mask_user is '1', expected true or false");
-  EXPECT_EQ(error(R"({"name": 5})"), "r.json: name is '5', expected a text");
+  EXPECT_EQ(error(R"({"name": 5})"), "r.json: name is '5', expected a string");
   EXPECT_EQ(error(R"({"lr": null})"), "r.json: lr is 'null', expected a number from 0 to 10");
   EXPECT_EQ(error(R"({"time_budget": "15m", "feature_cache": "1GiB", "lr": 1e-3})"), "none");
 }
 
 // Errors in the settings of a recipe file name that file.
-TEST(RecipeTest, SettingsOfFilesNameTheFile) {
+TEST(RecipeTest, SettingErrorsNameTheFile) {
   const Setting table[] = {
       {.name = "steps_ahead", .value = "3", .range = Whole(1, 16), .help = ""}};
   const auto error = [&](const Json& settings) {
@@ -325,7 +328,7 @@ TEST(RecipeTest, SettingsOfFilesNameTheFile) {
   EXPECT_EQ(error({{"steps_ahead", 16}}), "none");
 }
 
-TEST(RecipeTest, Durations) {
+TEST(RecipeTest, ParsesDurations) {
   EXPECT_EQ(*ParseDuration("95m"), 5700.0);
   EXPECT_EQ(*ParseDuration("1h30m"), 5400.0);
   EXPECT_EQ(*ParseDuration("90"), 90.0);
@@ -333,7 +336,7 @@ TEST(RecipeTest, Durations) {
   EXPECT_FALSE(ParseDuration("").ok());
 }
 
-TEST(RecipeTest, Sizes) {
+TEST(RecipeTest, ParsesSizes) {
   EXPECT_EQ(*ParseSize("0"), 0);
   EXPECT_EQ(*ParseSize("4096"), 4096);
   EXPECT_EQ(*ParseSize("1.5KiB"), 1536);
@@ -357,7 +360,7 @@ TEST(EventLogTest, Crc32cVectors) {
   EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);
 }
 
-TEST(EventLogTest, RecordAndEventBytes) {
+TEST(EventLogTest, WritesTensorBoardRecords) {
   // The first record of every event file holds 24 bytes of data; it begins with that length and the
   // length's checksum.
   EXPECT_EQ(TensorBoardRecord(std::string(24, 'x')).substr(0, 12),
@@ -397,7 +400,7 @@ TEST_F(EventLogFiles, ContinuesAfterTheCheckpoint) {
 }
 
 // Complete damaged lines are kept and reported, and an incomplete last line is dropped.
-TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
+TEST_F(EventLogFiles, DamagedLinesAreKeptAndReported) {
   const std::string kept =
       "{\"step\":1,\"loss\":9}\n\x07garbage{\n{\"step\":\"two\"}\n[4]\n{\"step\":3,\"loss\":7}\n";
   const std::string path = Write("log.jsonl", kept + "{\"step\":4,\"loss\":6}\n{\"step\":5,\"lo");
@@ -406,12 +409,24 @@ TEST_F(EventLogFiles, GarbageIsKeptAndTold) {
     EventLog log;
     ASSERT_TRUE(log.Open(directory_, 3).ok());
   }
-  const std::string told = testing::internal::GetCapturedStderr();
+  const std::string warnings = testing::internal::GetCapturedStderr();
   for (const char* line : {":2: ", ":3: ", ":4: "}) {
-    EXPECT_THAT(told, HasSubstr(path + line + "is not a step of a run; the line is kept"));
+    EXPECT_THAT(warnings,
+                HasSubstr(path + line + "does not record a training step; the line is kept"));
   }
   std::ifstream in(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), kept);
+}
+
+// A log that exists but cannot be opened, here a link to itself, is an error and is not replaced.
+TEST_F(EventLogFiles, UnreadableLogIsNotReplaced) {
+  const std::string path = directory_ + "/log.jsonl";
+  std::filesystem::create_symlink("log.jsonl", path);
+  EventLog log;
+  const Status opened = log.Open(directory_, 0);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_THAT(opened.error().message, HasSubstr(path + ": cannot open"));
+  EXPECT_TRUE(std::filesystem::is_symlink(path));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "base/json.h"
@@ -13,7 +14,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr std::array<uint32_t, 256> MakeTable() {
+constexpr std::array<uint32_t, 256> MakeCrc32cTable() {
   std::array<uint32_t, 256> table{};
   for (uint32_t i = 0; i < 256; ++i) {
     uint32_t crc = i;
@@ -22,7 +23,7 @@ constexpr std::array<uint32_t, 256> MakeTable() {
   }
   return table;
 }
-constexpr std::array<uint32_t, 256> kTable = MakeTable();
+constexpr std::array<uint32_t, 256> kCrc32cTable = MakeCrc32cTable();
 
 template <typename T>
 void AppendRaw(T value, std::string& out) {
@@ -62,20 +63,21 @@ std::optional<int64_t> StepOf(std::string_view line) {
 }
 
 // Returns the lines of the log at `path`, without those of steps after `last_step` and without an
-// incomplete last line. Complete lines that are not steps are kept and reported. Returns "" if the
-// file cannot be opened.
-std::string KeptLines(const std::string& path, int64_t last_step) {
+// incomplete last line. Complete lines that are not steps are kept and reported. Returns "" if
+// there is no such file. Errors: an existing file that cannot be read, and must not be replaced.
+Result<std::string> KeptLines(const std::string& path, int64_t last_step) {
   std::string kept;
-  const auto file = MappedFile::Open(path);
-  if (!file.ok()) return kept;
-  std::string_view rest = file->text();
+  std::error_code fault;
+  if (!std::filesystem::exists(path, fault) && !fault) return kept;
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  std::string_view rest = file.text();
   for (int64_t number = 1; !rest.empty(); ++number) {
     const size_t end = rest.find('\n');
     if (end == std::string_view::npos) break;  // incomplete: killed while writing it
     const std::optional<int64_t> step = StepOf(rest.substr(0, end));
     if (!step) {
-      std::fprintf(stderr, "%s:%ld: is not a step of a run; the line is kept\n", path.c_str(),
-                   static_cast<long>(number));
+      std::fprintf(stderr, "%s:%ld: does not record a training step; the line is kept\n",
+                   path.c_str(), static_cast<long>(number));
     }
     if (step.value_or(0) <= last_step) kept.append(rest.substr(0, end + 1));
     rest.remove_prefix(end + 1);
@@ -87,7 +89,7 @@ std::string KeptLines(const std::string& path, int64_t last_step) {
 
 uint32_t Crc32c(std::string_view bytes) {
   uint32_t crc = ~0u;
-  for (char c : bytes) crc = (crc >> 8) ^ kTable[(crc ^ static_cast<uint8_t>(c)) & 0xff];
+  for (char c : bytes) crc = (crc >> 8) ^ kCrc32cTable[(crc ^ static_cast<uint8_t>(c)) & 0xff];
   return ~crc;
 }
 
@@ -129,7 +131,8 @@ EventLog::~EventLog() {
 
 Status EventLog::Open(const std::string& directory, int64_t last_step) {
   const std::string path = directory + "/log.jsonl";
-  FT_RETURN_IF_ERROR(WriteFileAtomically(path, KeptLines(path, last_step)));
+  FT_ASSIGN_OR_RETURN(const std::string kept, KeptLines(path, last_step));
+  FT_RETURN_IF_ERROR(WriteFileAtomically(path, kept));
   const double now = WallTime();
   const std::string board = directory + "/events.out.tfevents." +
                             std::to_string(static_cast<int64_t>(now)) + ".foretoken";

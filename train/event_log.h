@@ -30,7 +30,8 @@ class EventLog {
 
   // Opens or creates both files. Drops log lines of steps after `last_step` (left by a run that was
   // killed after its checkpoint) and an incomplete last line. Lines that are not steps are kept and
-  // reported on standard error.
+  // reported on standard error. Errors: file-system errors; an existing log.jsonl that cannot be
+  // read is left as it is.
   Status Open(const std::string& directory, int64_t last_step);
   // Writes the values of a step. Values that are not finite become null in log.jsonl and are
   // omitted from TensorBoard.

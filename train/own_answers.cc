@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <system_error>
 
 #include "base/json.h"
 #include "base/output_file.h"
@@ -19,10 +21,10 @@ extern char** environ;
 namespace foretoken::train {
 namespace {
 
-constexpr size_t kMostQuestions = 200;
-constexpr int kFewestAsked = 4, kMostAsked = 24, kAnswerTokens = 64;
+constexpr size_t kMaxStoredQuestions = 200;
+constexpr int kMinTrialQuestions = 4, kMaxTrialQuestions = 24, kTokensPerAnswer = 64;
 // Assumed rate at which a small machine reads weights.
-constexpr double kBytesASecond = 2e10;
+constexpr double kBytesPerSecond = 2e10;
 
 // Returns the first question of a conversation; "" if it is not followed by an answer.
 std::string QuestionOf(const TextDocument& document) {
@@ -33,23 +35,25 @@ std::string QuestionOf(const TextDocument& document) {
   return "";
 }
 
-// Runs this executable with argv = `words` and discards its standard output. Returns its wait
+// Runs this executable with arguments `argv` and discards its standard output. Returns its wait
 // status, 0 if it succeeded.
-Result<int> RunProgram(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+Result<int> RunProgram(const std::vector<std::string>& argv) {
+  std::vector<char*> pointers;
+  for (const std::string& word : argv) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   pid_t child = 0;
   const int fault =
-      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, arguments.data(), environ);
+      posix_spawn(&child, "/proc/self/exe", &actions, nullptr, pointers.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   if (fault != 0)
     return Error{"cannot start bench spec: " + std::generic_category().message(fault)};
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    return Error{"cannot wait for bench spec: " + std::generic_category().message(errno)};
   }
   return status;
 }
@@ -70,9 +74,10 @@ Status WriteHeldOutQuestions(std::span<const TextDocument* const> heldout, const
   if (questions.empty()) {
     std::error_code fault;
     std::filesystem::remove(path, fault);
+    if (fault) return Error{path + ": cannot remove: " + fault.message()};
     return {};
   }
-  const size_t count = std::min(questions.size(), kMostQuestions);
+  const size_t count = std::min(questions.size(), kMaxStoredQuestions);
   std::string lines;
   for (size_t i = 0; i < count; ++i) {
     const Json line = {{"question_id", i},
@@ -94,10 +99,10 @@ std::optional<OwnAnswers> ReadOwnAnswers(const std::string& run, const Checkpoin
   const auto is_share = [](const Json& item) {
     return item.is_number() && item.get<double>() >= 0.0 && item.get<double>() <= 1.0;
   };
-  const bool whole = key.is_string() && step.is_number_integer() && tau.is_number() &&
-                     questions.is_number_integer() && rates.is_array() &&
-                     std::ranges::all_of(rates, is_share);
-  if (!whole || step.get<int64_t>() != info.state.step) return std::nullopt;
+  const bool is_valid = key.is_string() && step.is_number_integer() && tau.is_number() &&
+                        questions.is_number_integer() && rates.is_array() &&
+                        std::ranges::all_of(rates, is_share);
+  if (!is_valid || step.get<int64_t>() != info.state.step) return std::nullopt;
   if (key.get<std::string>() != RunKey(info.begun)) return std::nullopt;
   return OwnAnswers{tau.get<double>(), questions.get<int64_t>(), rates.get<std::vector<float>>()};
 }
@@ -112,11 +117,11 @@ Status WriteOwnAnswers(const OwnAnswers& a, const std::string& run, const Checkp
 }
 
 int QuestionsFor(double seconds, uint64_t target_bytes) {
-  constexpr double kAnswersEach = 2.0;
-  const double each =
-      kAnswersEach * kAnswerTokens * static_cast<double>(target_bytes) / kBytesASecond;
-  const double questions = seconds / std::max(each, 1e-6);
-  return static_cast<int>(std::clamp<double>(questions, kFewestAsked, kMostAsked));
+  constexpr double kAnswersPerQuestion = 2.0;  // without drafts and with them
+  const double seconds_per_question =
+      kAnswersPerQuestion * kTokensPerAnswer * static_cast<double>(target_bytes) / kBytesPerSecond;
+  const double questions = seconds / std::max(seconds_per_question, 1e-6);
+  return static_cast<int>(std::clamp<double>(questions, kMinTrialQuestions, kMaxTrialQuestions));
 }
 
 std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::string& method,
@@ -128,7 +133,7 @@ std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::strin
                                     "--methods",   method,
                                     "--draft",     MeasuredDraftPath(trial.run),
                                     "--tree",      "chain:gamma=5",
-                                    "-n",          std::to_string(kAnswerTokens),
+                                    "-n",          std::to_string(kTokensPerAnswer),
                                     "--json",      json};
   if (trial.threads > 0) words.insert(words.end(), {"-t", std::to_string(trial.threads)});
   return words;
@@ -136,10 +141,10 @@ std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::strin
 
 Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method) {
   const std::string json = OwnAnswersPath(trial.run) + ".bench";
-  std::vector<std::string> words = {"foretoken"};
-  for (std::string& word : TrialCommand(trial, method, json)) words.push_back(std::move(word));
-  words.insert(words.end(), {"--quiet", "--warm-up", "0"});
-  FT_ASSIGN_OR_RETURN(const int status, RunProgram(words));
+  std::vector<std::string> argv = {"foretoken"};
+  for (std::string& word : TrialCommand(trial, method, json)) argv.push_back(std::move(word));
+  argv.insert(argv.end(), {"--quiet", "--warm-up", "0"});
+  FT_ASSIGN_OR_RETURN(const int status, RunProgram(argv));
   Result<MeasuredDraft> found =
       status == 0 ? ReadMeasuredDraft(json, method) : Error{"bench spec " + DescribeExit(status)};
   std::error_code fault;

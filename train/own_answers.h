@@ -50,7 +50,7 @@ int QuestionsFor(double seconds, uint64_t target_bytes);
 std::vector<std::string> TrialCommand(const AnswerTrial& trial, const std::string& method,
                                       const std::string& json);
 // Runs TrialCommand in a child process of the same executable, foretoken. `method`: the drafter
-// of the draft file. Errors: the command fails; those of ReadMeasuredDraft.
+// of the draft file. Errors: the command cannot be run or fails; those of ReadMeasuredDraft.
 Result<OwnAnswers> MeasureOwnAnswers(const AnswerTrial& trial, const std::string& method);
 
 }  // namespace foretoken::train
