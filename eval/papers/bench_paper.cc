@@ -44,21 +44,22 @@ std::vector<std::string> DraftKeys(const PaperTable& table) {
 // Returns a table's line of the list: which of its methods can be run, its title, and the keys of
 // the files that it needs (without a model) or lacks (with one).
 std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool model) {
-  size_t runs = 0;
+  size_t runnable = 0;
   for (const PaperMethod& m : table.methods) {
     const bool has_file = m.draft.empty() || !files.Find(m.draft).empty();
-    if (m.lacks.empty() && has_file && m.drafter != "none") ++runs;
+    if (m.lacks.empty() && has_file && m.drafter != "none") ++runnable;
   }
   std::string needs;
   for (const std::string& key : DraftKeys(table)) {
     if (model && !files.Find(key).empty()) continue;
     needs.append(needs.empty() ? "" : ", ").append(key);
   }
-  const auto all = std::ranges::count_if(table.methods,
-                                         [](const PaperMethod& m) { return m.drafter != "none"; });
-  std::string state = runs == static_cast<size_t>(all) ? "complete"
-                      : runs > 0 ? std::to_string(runs) + " of " + std::to_string(all) + " methods"
-                                 : "nothing";
+  const auto speculative = std::ranges::count_if(
+      table.methods, [](const PaperMethod& m) { return m.drafter != "none"; });
+  std::string state =
+      runnable == static_cast<size_t>(speculative) ? "complete"
+      : runnable > 0 ? std::to_string(runnable) + " of " + std::to_string(speculative) + " methods"
+                     : "nothing";
   if (!model) state = needs.empty() ? "no draft" : "drafts";
   char line[160];
   std::snprintf(line, sizeof line, "%-11s %-16s ", table.name.c_str(), state.c_str());
@@ -81,17 +82,17 @@ Result<int> ListPapers(const BenchPaperArgs& args) {
     FT_ASSIGN_OR_RETURN(const PaperTable table, LoadPaperTable(std::string(name), layers));
     std::puts(ListLine(table, files, loaded.has_value()).c_str());
     for (const std::string& key : DraftKeys(table)) {
-      const bool known = std::ranges::find(missing, key) != missing.end();
-      if (files.Find(key).empty() && !known) missing.push_back(key);
+      const bool is_listed = std::ranges::find(missing, key) != missing.end();
+      if (files.Find(key).empty() && !is_listed) missing.push_back(key);
     }
   }
   if (!missing.empty())
     std::puts(
         "\n"
-        "How to make the drafts, which --draft KEY=FILE then names:");
+        "How to make the missing files, which are then passed with --draft KEY=FILE:");
   for (const std::string& key : missing) {
-    FT_ASSIGN_OR_RETURN(const std::string how, files.HowToMake(key));
-    std::printf("%-14s %s\n", key.c_str(), how.c_str());
+    FT_ASSIGN_OR_RETURN(const std::string recipe, files.HowToMake(key));
+    std::printf("%-14s %s\n", key.c_str(), recipe.c_str());
   }
   return kExitDone;
 }

@@ -45,14 +45,15 @@ std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, co
 // Names the methods whose verifier broke its promise, or states that none did.
 std::string IdentityNote(const std::vector<SpecEntry>& entries) {
   std::string broken;
-  bool same = true;
+  bool all_identical = true;
   for (const SpecEntry& e : entries) {
-    same = same && e.identical;
+    all_identical = all_identical && e.identical;
     if (PromiseBroken(e)) broken.append(broken.empty() ? "" : ", ").append(MethodLabel(*e.method));
   }
-  if (!broken.empty()) return "Wrote other tokens than the baseline: " + broken + ".";
-  return same ? "Every answer is, token for token, that of the baseline."
-              : "Every answer whose verifier promises it is that of the baseline, token for token.";
+  if (!broken.empty()) return "Tokens differ from the baseline's: " + broken + ".";
+  return all_identical
+             ? "Every answer is, token for token, that of the baseline."
+             : "Every answer whose verifier promises it is that of the baseline, token for token.";
 }
 
 }  // namespace

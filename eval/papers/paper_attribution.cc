@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-double FigureOf(const AttributionScore& score, const std::string& metric) {
+double MetricOf(const AttributionScore& score, const std::string& metric) {
   if (metric == "precision") return score.precision();
   return metric == "recall" ? score.recall() : score.f1();
 }
@@ -40,7 +40,7 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
                                          const PaperTable& table, const PaperDraftFiles&) {
   PaperOutcome outcome;
   std::map<int, AttributionScore> scores;
-  std::string asked;
+  std::string question_summary;
   const auto data = std::filesystem::path(args.questions) / table.parts[0].questions;
   for (int m = 0; m < std::ssize(table.methods); ++m) {
     const PaperMethod& method = table.methods[static_cast<size_t>(m)];
@@ -49,22 +49,22 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
       continue;
     }
     const AttributionOptions options = AttributionOf(method, args, data.string());
-    FT_ASSIGN_OR_RETURN(const auto found, ScoreAttribution(options, loaded));
-    const AttributionScore& score = scores[m] = found.scores.at(0);
+    FT_ASSIGN_OR_RETURN(const auto attribution, ScoreAttribution(options, loaded));
+    const AttributionScore& score = scores[m] = attribution.scores.at(0);
     outcome.results.push_back({{"method", method.name},
-                               {"asked", found.asked},
-                               {"skipped", found.skipped},
+                               {"asked", attribution.asked},
+                               {"skipped", attribution.skipped},
                                {"quoted", score.quoted},
                                {"attributed", score.attributed},
                                {"correct", score.correct}});
-    asked = table.parts[0].questions + ": " + found.QuestionSummary() +
-            ".";  // the same for all methods
+    question_summary = table.parts[0].questions + ": " + attribution.QuestionSummary() +
+                       ".";  // the same for all methods
   }
-  if (!asked.empty()) outcome.notes.push_back(asked);
+  if (!question_summary.empty()) outcome.notes.push_back(question_summary);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {
     const auto score = scores.find(cell[PaperAxis::kMethod]);
     if (score == scores.end()) return std::nullopt;
-    return PaperValue{.value = FigureOf(score->second, MetricAt(table, cell).name)};
+    return PaperValue{.value = MetricOf(score->second, MetricAt(table, cell).name)};
   };
   return outcome;
 }

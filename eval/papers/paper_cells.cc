@@ -178,16 +178,17 @@ PaperValue Evaluate(const PaperMetric& metric, const PaperSample& sample) {
   const CellRule& rule = RuleOf(metric);
   PaperValue value{.value = rule.value(sample, metric)};
   if (!rule.timed) return value;
-  const auto of_drawn = [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn) {
-    const std::vector<size_t> questions = Picked(sample.questions, drawn);
+  const auto value_of_resample = [&](std::span<const size_t> drawn_passes,
+                                     std::span<const size_t> drawn_questions) {
+    const std::vector<size_t> questions = Picked(sample.questions, drawn_questions);
     const std::vector<size_t> passes = Picked(sample.passes, drawn_passes);
     PaperSample resampled = sample;
     resampled.questions = questions;
     resampled.passes = passes;
     return rule.value(resampled, metric);
   };
-  value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), of_drawn, 0.95,
-                                   kCellResamples);
+  value.interval = BootstrapPasses(sample.passes.size(), sample.questions.size(), value_of_resample,
+                                   0.95, kCellResamples);
   return value;
 }
 

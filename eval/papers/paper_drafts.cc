@@ -14,8 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string* FindValue(const NamedValues& values, const std::string& key) {
-  const auto at = std::ranges::find(values, key, &NamedValues::value_type::first);
-  return at == values.end() ? nullptr : &at->second;
+  const auto found = std::ranges::find(values, key, &NamedValues::value_type::first);
+  return found == values.end() ? nullptr : &found->second;
 }
 
 // Whether a file is named *-KEY-TYPE.gguf, as foretoken-demo-24m-hass-q8_0.gguf is for the key
@@ -31,9 +31,9 @@ Error Unexpected(const std::string& found, const std::string& expected) {
   return Error{"--draft: found '" + found + "', expected " + expected};
 }
 
-void ReplaceWord(const std::string& word, const std::string& by, std::string& text) {
-  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size()) {
-    text.replace(at, word.size(), by);
+void ReplaceWord(const std::string& word, const std::string& replacement, std::string& text) {
+  for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += replacement.size()) {
+    text.replace(at, word.size(), replacement);
   }
 }
 
@@ -61,27 +61,27 @@ Result<PaperDraftFiles> PaperDraftFiles::Create(const std::vector<std::string>& 
        FindDrafts(*loaded->model, loaded->tokenizer.get(), drafts.model_)) {
     const std::string drafter(found.drafter);
     if (!PaperDraftRecipe(drafter) || !drafts.Find(drafter).empty()) continue;
-    const bool claimed = std::ranges::any_of(
+    const bool has_own_key = std::ranges::any_of(
         keys, [&found](const std::string& key) { return IsNamedFor(found.path, key); });
-    if (!claimed) drafts.files_.emplace_back(drafter, found.path);
+    if (!has_own_key) drafts.files_.emplace_back(drafter, found.path);
   }
   return drafts;
 }
 
 std::string PaperDraftFiles::Find(const std::string& key) const {
   if (const std::string* given = FindValue(files_, key)) return *given;
-  std::vector<std::string> named;
+  std::vector<std::string> candidates;
   std::error_code fault;
   for (const auto& file : fs::directory_iterator(folder_, fault)) {
-    if (IsNamedFor(file.path(), key)) named.push_back(file.path().string());
+    if (IsNamedFor(file.path(), key)) candidates.push_back(file.path().string());
   }
-  return named.empty() ? "" : *std::ranges::min_element(named);
+  return candidates.empty() ? "" : *std::ranges::min_element(candidates);
 }
 
 Result<std::string> PaperDraftFiles::HowToMake(const std::string& key) const {
-  const std::optional<std::string> how = PaperDraftRecipe(key);
-  if (!how) return Error{"drafts.json: no '" + key + "'"};
-  std::string text = *how;
+  const std::optional<std::string> recipe = PaperDraftRecipe(key);
+  if (!recipe) return Error{"drafts.json: unknown key '" + key + "'"};
+  std::string text = *recipe;
   if (text.starts_with("train ")) {
     text = "foretoken " + text +
            " --target MODEL --data DATA --out runs/KEY, then foretoken train "

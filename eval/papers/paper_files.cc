@@ -19,8 +19,8 @@ constexpr PaperFile kPaperFiles[] = {
 constexpr std::string_view kDraftsFile = "drafts";
 
 const PaperFile* FindPaperFile(std::string_view name) {
-  const auto at = std::ranges::find(kPaperFiles, name, &PaperFile::name);
-  return at == std::end(kPaperFiles) ? nullptr : at;
+  const auto found = std::ranges::find(kPaperFiles, name, &PaperFile::name);
+  return found == std::end(kPaperFiles) ? nullptr : found;
 }
 
 Json DraftRecipes() {
@@ -47,11 +47,12 @@ Result<std::string_view> PaperText(const std::string& name) {
 
 std::optional<std::string> PaperDraftRecipe(const std::string& key) {
   const Json recipes = DraftRecipes();
-  for (const auto& [pattern, how] : recipes.items()) {
-    std::string text = how.get<std::string>();
+  if (key.find('*') != std::string::npos) return std::nullopt;  // a pattern, not a key
+  for (const auto& [pattern, recipe] : recipes.items()) {
+    std::string text = recipe.get<std::string>();
     if (pattern == key) return text;
     const std::string prefix = pattern.substr(0, pattern.size() - 1);
-    if (!pattern.ends_with('*') || !key.starts_with(prefix)) continue;
+    if (!pattern.ends_with('*') || !key.starts_with(prefix) || key == prefix) continue;
     const size_t star = text.find('*');
     if (star != std::string::npos) text.replace(star, 1, key.substr(prefix.size()));
     return text;
@@ -63,7 +64,7 @@ std::vector<std::string> PaperDraftKeys() {
   const Json recipes = DraftRecipes();
   std::vector<std::string> keys;
   keys.reserve(recipes.size());
-  for (const auto& [key, how] : recipes.items()) keys.push_back(key);
+  for (const auto& [key, recipe] : recipes.items()) keys.push_back(key);
   return keys;
 }
 

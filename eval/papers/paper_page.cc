@@ -43,14 +43,14 @@ std::string OurRows(const PaperTable& table, const std::string& model, const Pap
   std::string text;
   const std::vector<PaperKey> columns = PaperKeys(table, table.columns);
   for (const PaperKey& row : PaperKeys(table, table.rows)) {
-    std::vector<std::string> texts;
-    texts.reserve(columns.size());
+    std::vector<std::string> cell_texts;
+    cell_texts.reserve(columns.size());
     for (const PaperKey& column : columns) {
       const PaperKey cell = PaperCell(row, column);
       const auto value = cells(cell);
-      texts.push_back(value ? ValueText(MetricAt(table, cell), *value) : kEmptyCell);
+      cell_texts.push_back(value ? ValueText(MetricAt(table, cell), *value) : kEmptyCell);
     }
-    text += PageRow("**" + model + "**", PaperLabels(table, table.rows, row), texts);
+    text += PageRow("**" + model + "**", PaperLabels(table, table.rows, row), cell_texts);
   }
   return text;
 }

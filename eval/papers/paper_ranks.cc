@@ -42,16 +42,18 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
 }
 
 // Ranks each method's guesses of the tokens in every turn of an answer.
-Status Judge(const LoadedModel& loaded, const ChatPrompter& prompter, const SpecQuestion& question,
-             const SpecAnswer& answer, std::map<int, Ranked>& ranked) {
+Status RankAnswer(const LoadedModel& loaded, const ChatPrompter& prompter,
+                  const SpecQuestion& question, const SpecAnswer& answer,
+                  std::map<int, Ranked>& ranked) {
   std::vector<ChatMessage> messages;
   for (size_t t = 0; t < answer.turns.size(); ++t) {
     messages.push_back({"user", question.turns[t]});
     FT_ASSIGN_OR_RETURN(std::vector<Token> text, prompter.Encode(messages));
     const int prompt = static_cast<int>(text.size());
     text.insert(text.end(), answer.turns[t].begin(), answer.turns[t].end());
-    for (auto& [method, own] : ranked) {
-      FT_RETURN_IF_ERROR(own.ranks.Add(*loaded.model, *own.decoder.drafter, text, prompt));
+    for (auto& [method, method_ranks] : ranked) {
+      FT_RETURN_IF_ERROR(
+          method_ranks.ranks.Add(*loaded.model, *method_ranks.decoder.drafter, text, prompt));
     }
     messages.push_back({"assistant", answer.texts[t]});
   }
@@ -72,12 +74,13 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
   FT_ASSIGN_OR_RETURN(auto prepared, Prepare(loaded, table, plan));
   const auto ranked = std::make_shared<std::map<int, Ranked>>(std::move(prepared));
   plan.methods.resize(1);  // the baseline, whose text is ranked
-  BenchPaperArgs asking = args;
-  asking.options.repeats = 1;
-  asking.options.after = [&](const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
-    return Judge(loaded, prompter, question, answers[0], *ranked);
+  BenchPaperArgs baseline_args = args;
+  baseline_args.options.repeats = 1;
+  baseline_args.options.after = [&](const SpecQuestion& question,
+                                    const std::vector<SpecAnswer>& answers) {
+    return RankAnswer(loaded, prompter, question, answers[0], *ranked);
   };
-  FT_ASSIGN_OR_RETURN(const SpecRun run, RunPaperQuestions(asking, loaded, table, plan));
+  FT_ASSIGN_OR_RETURN(const SpecRun run, RunPaperQuestions(baseline_args, loaded, table, plan));
   PaperOutcome outcome;
   outcome.notes = {"Asked here: " + std::to_string(run.questions.size()) + " questions of " +
                    table.parts[0].questions + ", all turns. The tokens are those that the model " +
@@ -85,12 +88,12 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
                    " per turn; a head is given all earlier tokens."};
   outcome.notes.insert(outcome.notes.end(), plan.notes.begin(), plan.notes.end());
   outcome.cells = [ranked, &table](const PaperKey& cell) -> std::optional<PaperValue> {
-    const auto own = ranked->find(cell[PaperAxis::kMethod]);
-    if (own == ranked->end()) return std::nullopt;
+    const auto found = ranked->find(cell[PaperAxis::kMethod]);
+    if (found == ranked->end()) return std::nullopt;
     const PaperMetric& metric = MetricAt(table, cell);
     const int step = std::max(metric.argument, 0);
-    if (own->second.ranks.asked(step) == 0) return std::nullopt;
-    return PaperValue{.value = own->second.ranks.TopShare(step, TopOf(metric))};
+    if (found->second.ranks.asked(step) == 0) return std::nullopt;
+    return PaperValue{.value = found->second.ranks.TopShare(step, TopOf(metric))};
   };
   return outcome;
 }

@@ -57,7 +57,7 @@ class PaperReader {
  private:
   static std::string Required(OptionReader& options, std::string_view field) {
     std::string text = options.Text(field, "");
-    if (text.empty()) options.Complain(field, Json(), "a text");
+    if (text.empty()) options.Complain(field, Json(), "a string");
     return text;
   }
 
@@ -67,20 +67,20 @@ class PaperReader {
 
   Result<std::vector<std::string>> Texts(const Json& list, const std::string& field) {
     std::vector<std::string> texts;
-    if (!list.is_array()) return Wrong(field, JsonText(list), "a list of texts");
+    if (!list.is_array()) return Wrong(field, JsonText(list), "a list of strings");
     texts.reserve(list.size());
     for (const Json& text : list) {
-      if (!text.is_string()) return Wrong(field, JsonText(text), "a text");
+      if (!text.is_string()) return Wrong(field, JsonText(text), "a string");
       texts.push_back(text.get<std::string>());
     }
     return texts;
   }
 
-  // Reads the list `field` into `out`, with sweeps expanded. `read` is called for each entry with a
-  // reader of its fields and with its place in the file ("methods[2]") for error messages.
+  // Reads the list `field` into `out`, with sweeps expanded. `read_one` is called for each entry
+  // with a reader of its fields and with its place in the file ("methods[2]") for error messages.
   template <typename T, typename ReadEntry>
   Status ReadList(OptionReader& top, const std::string& field, std::vector<T>& out,
-                  const ReadEntry& read) {
+                  const ReadEntry& read_one) {
     const Json* list = top.Raw(field);
     if (list == nullptr) return {};
     FT_ASSIGN_OR_RETURN(const auto entries, ExpandSweeps(*list, origin_ + ": " + field, layers_));
@@ -89,7 +89,7 @@ class PaperReader {
     for (const Json& entry : entries) {
       const std::string place = field + "[" + std::to_string(out.size()) + "]";
       OptionReader options(origin_ + ": " + place, entry);
-      FT_ASSIGN_OR_RETURN(T read_entry, read(options, place));
+      FT_ASSIGN_OR_RETURN(T read_entry, read_one(options, place));
       FT_RETURN_IF_ERROR(options.Finish());
       out.push_back(std::move(read_entry));
     }
@@ -98,17 +98,19 @@ class PaperReader {
 
   Status ReadLists(OptionReader& top) {
     table_.settings = {PaperSetting{}};
-    FT_RETURN_IF_ERROR(ReadList(top, "settings", table_.settings,
-                                [this](auto& o, const auto& at) { return ReadSetting(o, at); }));
-    FT_RETURN_IF_ERROR(ReadList(top, "methods", table_.methods,
-                                [this](auto& o, const auto& at) { return ReadMethod(o, at); }));
+    FT_RETURN_IF_ERROR(
+        ReadList(top, "settings", table_.settings,
+                 [this](auto& o, const auto& place) { return ReadSetting(o, place); }));
+    FT_RETURN_IF_ERROR(ReadList(top, "methods", table_.methods, [this](auto& o, const auto& place) {
+      return ReadMethod(o, place);
+    }));
     FT_RETURN_IF_ERROR(ReadList(top, "trees", table_.trees,
-                                [this](auto& o, const auto& at) { return ReadTree(o, at); }));
+                                [this](auto& o, const auto& place) { return ReadTree(o, place); }));
     FT_RETURN_IF_ERROR(ReadList(top, "parts", table_.parts,
-                                [this](auto& o, const auto& at) { return ReadPart(o, at); }));
+                                [this](auto& o, const auto& place) { return ReadPart(o, place); }));
     FT_ASSIGN_OR_RETURN(table_.metrics, ReadMetrics(top.Raw("metrics"), "metrics"));
-    if (table_.methods.empty()) return Wrong("methods", "none", "a list");
-    if (table_.parts.empty()) return Wrong("parts", "none", "a list");
+    if (table_.methods.empty()) return Wrong("methods", "nothing", "a list");
+    if (table_.parts.empty()) return Wrong("parts", "nothing", "a list");
     FT_ASSIGN_OR_RETURN(table_.rows, ReadAxes(top.Raw("rows"), "rows"));
     FT_ASSIGN_OR_RETURN(table_.columns, ReadAxes(top.Raw("columns"), "columns"));
     return CheckAxes();
@@ -143,9 +145,11 @@ class PaperReader {
     m.sampled = options.Text("sampled", "");
     m.draft = options.Text("draft", "");
     m.lacks = options.Text("lacks", "");
-    if (const Json* own = options.Raw("options")) {
-      if (!own->is_object()) return Wrong(place + ".options", JsonText(*own), "an object");
-      for (const auto& [key, value] : own->items()) {
+    if (const Json* drafter_options = options.Raw("options")) {
+      if (!drafter_options->is_object()) {
+        return Wrong(place + ".options", JsonText(*drafter_options), "an object");
+      }
+      for (const auto& [key, value] : drafter_options->items()) {
         m.options.emplace_back(key, value.is_string() ? value.get<std::string>() : JsonText(value));
       }
     }
@@ -171,10 +175,10 @@ class PaperReader {
     const Json* mean = options.Raw("mean");
     p.mean = mean != nullptr && *mean == true;
     if (p.mean != p.questions.empty()) {
-      return Wrong(place, "both or none", "questions, or mean: true");
+      return Wrong(place, "both or neither", "either questions or mean: true");
     }
-    if (const Json* own = options.Raw("metrics")) {
-      FT_ASSIGN_OR_RETURN(p.metrics, ReadMetrics(own, place + ".metrics"));
+    if (const Json* part_metrics = options.Raw("metrics")) {
+      FT_ASSIGN_OR_RETURN(p.metrics, ReadMetrics(part_metrics, place + ".metrics"));
     }
     return p;
   }
@@ -183,7 +187,7 @@ class PaperReader {
   // ["tau_micro", "head"].
   Result<std::vector<PaperMetric>> ReadMetrics(const Json* list, const std::string& field) {
     if (list == nullptr || !list->is_array() || list->empty()) {
-      return Wrong(field, list == nullptr ? "none" : JsonText(*list), "a list of metrics");
+      return Wrong(field, list == nullptr ? "nothing" : JsonText(*list), "a list of metrics");
     }
     std::vector<PaperMetric> metrics;
     metrics.reserve(list->size());
@@ -207,25 +211,25 @@ class PaperReader {
       }
       metric.argument = std::stoi(rest);
     }
-    const auto known = std::ranges::find(kMetrics, metric.name, &NamedMetric::name);
-    if (known == std::end(kMetrics)) {
+    const auto found = std::ranges::find(kMetrics, metric.name, &NamedMetric::name);
+    if (found == std::end(kMetrics)) {
       return Wrong(field, "'" + metric.name + "'", "a metric of docs/methods/metrics.md");
     }
-    metric.head = known->head;
+    metric.head = found->head;
     return metric;
   }
 
   Result<std::vector<PaperAxis>> ReadAxes(const Json* list, const std::string& field) {
-    if (list == nullptr) return Wrong(field, "none", "a list");
+    if (list == nullptr) return Wrong(field, "nothing", "a list");
     FT_ASSIGN_OR_RETURN(const auto names, Texts(*list, field));
     std::vector<PaperAxis> axes;
     axes.reserve(names.size());
     for (const std::string& name : names) {
-      const auto at = std::ranges::find(kAxisNames, name);
-      if (at == std::end(kAxisNames)) {
+      const auto found = std::ranges::find(kAxisNames, name);
+      if (found == std::end(kAxisNames)) {
         return Wrong(field, "'" + name + "'", "setting, method, tree, part or metric");
       }
-      axes.push_back(static_cast<PaperAxis>(at - std::begin(kAxisNames)));
+      axes.push_back(static_cast<PaperAxis>(found - std::begin(kAxisNames)));
     }
     return axes;
   }
@@ -241,8 +245,8 @@ class PaperReader {
           std::ranges::count(table_.rows, axis) + std::ranges::count(table_.columns, axis);
       if (times > 1 || (times == 0 && sizes[i] > 1)) {
         return Wrong("rows and columns",
-                     std::to_string(times) + " times '" + std::string(kAxisNames[i]) + "'",
-                     "every list of several entries once");
+                     "'" + std::string(kAxisNames[i]) + "' " + std::to_string(times) + " times",
+                     "each list with several entries once");
       }
     }
     return {};
@@ -262,11 +266,13 @@ class PaperReader {
       PaperPrinted block{.model = Required(options, "model")};
       const Json* cells = options.Raw("cells");
       FT_RETURN_IF_ERROR(options.Finish());
-      if (cells == nullptr || !cells->is_object()) return Wrong(place + ".cells", "none", "rows");
+      if (cells == nullptr || !cells->is_object()) {
+        return Wrong(place + ".cells", "no rows", "an object of rows");
+      }
       for (const auto& [label, row] : cells->items()) {
         const std::string where = std::string(place).append(".cells.").append(label);
         if (std::ranges::find(labels, label) == labels.end()) {
-          return Wrong(where, "it", "a row of the table");
+          return Wrong(place + ".cells", "'" + label + "'", "a row of the table");
         }
         FT_ASSIGN_OR_RETURN(auto row_cells, ReadCells(row, where));
         block.rows.emplace_back(label, std::move(row_cells));
@@ -278,7 +284,7 @@ class PaperReader {
 
   // Reads a row's cells, which are separated by spaces.
   Result<std::vector<std::string>> ReadCells(const Json& row, const std::string& where) {
-    if (!row.is_string()) return Wrong(where, JsonText(row), "a text of cells");
+    if (!row.is_string()) return Wrong(where, JsonText(row), "a string of cells");
     std::istringstream words(row.get<std::string>());
     std::vector<std::string> cells;
     for (std::string word; words >> word;) cells.push_back(word);

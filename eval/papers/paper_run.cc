@@ -141,9 +141,10 @@ Result<SpecRun> RunPaperQuestions(const BenchPaperArgs& args, const LoadedModel&
   FT_ASSIGN_OR_RETURN(SpecRun run, RunSpec(loaded, plan.methods, std::move(plan.questions),
                                            args.options, journal ? &*journal : nullptr));
   if (run.questions.empty()) {
-    return Error{
-        table.name + ": no question was answered by every method" +
-        (run.too_long > 0 ? "; longer than the context: " + std::to_string(run.too_long) : "")};
+    return Error{table.name + ": no question was answered by every method" +
+                 (run.too_long > 0
+                      ? "; questions longer than the context: " + std::to_string(run.too_long)
+                      : "")};
   }
   return run;
 }

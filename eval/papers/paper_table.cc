@@ -41,7 +41,7 @@ std::string NameOf(const PaperTable& table, PaperAxis axis, const PaperKey& key)
 }
 
 // Parses the number at the start of a printed cell: "51.6", "2.45x", "65%".
-std::optional<double> Printed(const std::string& cell) {
+std::optional<double> PrintedNumber(const std::string& cell) {
   char* end = nullptr;
   const double value = std::strtod(cell.c_str(), &end);
   return end == cell.c_str() ? std::nullopt : std::optional(value);
@@ -56,7 +56,7 @@ std::optional<double> PrintedMetric(const PaperTable& table, const std::vector<s
     const PaperKey cell = PaperCell({}, columns[c]);
     if (MetricAt(table, cell).name != metric) continue;
     if (part >= 0 && cell[PaperAxis::kPart] != part) continue;
-    return Printed(cells[c]);
+    return PrintedNumber(cells[c]);
   }
   return std::nullopt;
 }
@@ -64,8 +64,8 @@ std::optional<double> PrintedMetric(const PaperTable& table, const std::vector<s
 }  // namespace
 
 const std::vector<PaperMetric>& PaperTable::MetricsOf(int part) const {
-  const bool own = part >= 0 && !parts[static_cast<size_t>(part)].metrics.empty();
-  return own ? parts[static_cast<size_t>(part)].metrics : metrics;
+  const bool has_own_metrics = part >= 0 && !parts[static_cast<size_t>(part)].metrics.empty();
+  return has_own_metrics ? parts[static_cast<size_t>(part)].metrics : metrics;
 }
 
 std::vector<PaperKey> PaperKeys(const PaperTable& table, std::span<const PaperAxis> axes) {

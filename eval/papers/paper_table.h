@@ -123,8 +123,8 @@ std::vector<std::string_view> PaperNames();
 Result<std::string_view> PaperText(const std::string& name);
 
 // Returns how drafts.json says that the file for `key` is made; nullopt for an unknown key. A key
-// may match a pattern ("hass-k5" matches "hass-k*"); what the star stands for ("5") then replaces
-// the star in the text.
+// may match a pattern ("hass-k5" matches "hass-k*"); what the star stands for ("5"), which is not
+// empty, then replaces the star in the text.
 std::optional<std::string> PaperDraftRecipe(const std::string& key);
 // The keys and patterns of drafts.json.
 std::vector<std::string> PaperDraftKeys();

@@ -28,7 +28,7 @@ PaperTable TableOf(const std::string& name, int layers = 32) {
   return *std::move(table);
 }
 
-TEST(PaperTables, AreAllThere) {
+TEST(PaperTables, AreAllBuiltIn) {
   EXPECT_THAT(
       PaperNames(),
       testing::UnorderedElementsAre(
@@ -42,7 +42,7 @@ TEST(PaperTables, AreAllThere) {
 }
 
 // Every built-in table can be read, and drafts.json has a recipe for each draft that a table names.
-TEST(PaperTables, ReadAndKnowTheirDrafts) {
+TEST(PaperTables, CanBeReadAndHaveRecipesForTheirDrafts) {
   for (const std::string_view name : PaperNames()) {
     for (const int layers : {1, 7, 32}) {
       const PaperTable table = TableOf(std::string(name), layers);
@@ -57,8 +57,15 @@ TEST(PaperTables, ReadAndKnowTheirDrafts) {
   EXPECT_FALSE(PaperDraftRecipe("oracle").has_value());
 }
 
+// A key must have a value in the place of a pattern's star, and a pattern is not a key.
+TEST(PaperDraftRecipes, PatternsNeedAValue) {
+  EXPECT_THAT(*PaperDraftRecipe("hass-k5"), HasSubstr("--topk 5"));
+  EXPECT_FALSE(PaperDraftRecipe("hass-k").has_value());
+  EXPECT_FALSE(PaperDraftRecipe("hass-k*").has_value());
+}
+
 // M-8: the expected values were transcribed from the papers independently of the JSON files.
-TEST(PaperTables, PrintWhatThePapersPrint) {
+TEST(PaperTables, HoldThePrintedCells) {
   const auto row = [](const PaperTable& table, size_t block, const std::string& label) {
     for (const auto& [name, cells] : table.printed[block].rows) {
       if (name == label) return cells;
@@ -83,7 +90,7 @@ TEST(PaperTables, PrintWhatThePapersPrint) {
 }
 
 // M-4: the formula reproduces every E(Spd) of GLIDE's Table 1 within 0.012.
-TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
+TEST(PaperTables, PrintedSpeedupsFollowFromCostsAndAcceptance) {
   PaperTable table = TableOf("glide-1");
   const auto error = PrintedFormulaError(table);
   ASSERT_TRUE(error.has_value());
@@ -96,7 +103,7 @@ TEST(PaperTables, ExpectedSpeedupsFollowFromCostsAndAcceptance) {
 
 // M-4: the interval of E(Spd) reflects the variance of acceptance. All costs are equal here, so
 // nothing else can widen it.
-TEST(PaperMetrics, ResampleTheAcceptanceOfExpectedSpeedups) {
+TEST(PaperMetrics, IntervalOfExpectedSpeedupReflectsAcceptance) {
   SpecRun run;
   run.questions.resize(8);
   run.times.resize(1);
@@ -121,7 +128,7 @@ TEST(PaperMetrics, ResampleTheAcceptanceOfExpectedSpeedups) {
   EXPECT_GT(value.interval->high, value.value + 0.1);
 }
 
-TEST(PaperTables, LayOutTheirAxes) {
+TEST(PaperTables, KeysAndLabelsFollowTheAxes) {
   const PaperTable table = TableOf("pld-1");
   const auto columns = PaperKeys(table, table.columns);
   ASSERT_EQ(columns.size(), 6u);
@@ -143,7 +150,7 @@ const DrafterEntry* EntryOf(const PaperMethod& method) {
 
 // CaPE trees are as wide as GLIDE prints: up to 7 tokens (7, 5, 3 or 1) beside the best token.
 // EDD's tables use the same trees.
-TEST(PaperTables, GrowCapeAsPrinted) {
+TEST(PaperTables, CapeTreesAreAsWideAsPrinted) {
   int checked = 0;
   for (const std::string_view name : PaperNames()) {
     for (const PaperMethod& m : TableOf(std::string(name)).methods) {
@@ -157,7 +164,7 @@ TEST(PaperTables, GrowCapeAsPrinted) {
 
 // Above temperature 0, draft networks run with verifiers that do not share noise with the drafter,
 // because no paper's draft network samples with the target's noise.
-TEST(PaperTables, SampleAsThePapersDo) {
+TEST(PaperTables, DraftNetworksShareNoNoiseWithVerifiers) {
   const auto backend = *NewBackend("cpu", {.threads = 1});
   int checked = 0;
   for (const std::string_view name : PaperNames()) {
@@ -180,7 +187,7 @@ TEST(PaperTables, SampleAsThePapersDo) {
 
 // Attribution drafts as many tokens as the paper does (PLD+: 70), because a quote is found only as
 // far as it is drafted.
-TEST(PaperTables, AttributeWithThePapersDrafts) {
+TEST(PaperTables, AttributionDraftsAsManyTokensAsThePaper) {
   for (const PaperMethod& m : TableOf("pld-10").methods) {
     const DrafterEntry* entry = EntryOf(m);
     if (entry == nullptr) continue;
@@ -190,7 +197,7 @@ TEST(PaperTables, AttributeWithThePapersDrafts) {
 }
 
 // A sweep becomes one entry for each combination of its variables' values.
-TEST(PaperSweeps, StandForEveryValue) {
+TEST(PaperSweeps, ExpandToEveryCombinationOfValues) {
   const Json list = {{{"name", "K=$K, $how"},
                       {"options", {{"k", "$K"}}},
                       {"for", {{"K", {4, 8}}, {"how", {"max", "sum"}}}}},
@@ -244,13 +251,13 @@ struct Mistake {
 
 TEST(PaperReaderErrors, NameFileAndField) {
   const Mistake mistakes[] = {
-      {"/title", nullptr, "t.json: option title: found null, expected a text"},
+      {"/title", nullptr, "t.json: option title: found null, expected a string"},
       {"/colour", "red", "t.json: no option 'colour'"},
       {"/new_tokens", "many", "t.json: option new_tokens: found \"many\""},
       {"/rows", "method", "t.json: rows: found \"method\", expected a list"},
       {"/rows/0", "model", "t.json: rows: found 'model', expected setting, method"},
-      {"/columns", {"part"}, "t.json: rows and columns: found 0 times 'metric'"},
-      {"/methods", nullptr, "t.json: methods: found none"},
+      {"/columns", {"part"}, "t.json: rows and columns: found 'metric' 0 times"},
+      {"/methods", nullptr, "t.json: methods: found nothing"},
       {"/methods/0/drafter", "oracle", "t.json: methods[0].drafter: found oracle"},
       {"/methods/0/tree", "oak", "t.json: methods[0].tree: "},
       {"/methods/0/tree", "eagle2:total=3", "t.json: methods[0].tree: "},
@@ -261,11 +268,11 @@ TEST(PaperReaderErrors, NameFileAndField) {
        {{{"name", "x"}, {"temperature", -1}}},
        "t.json: settings[0]: option temperature: found -1"},
       {"/settings", {{{"name", "x"}, {"verifier", "none"}}}, "t.json: settings[0].verifier: "},
-      {"/parts/0/questions", nullptr, "t.json: parts[0]: found both or none"},
+      {"/parts/0/questions", nullptr, "t.json: parts[0]: found both or neither"},
       {"/metrics/0", "speed", "t.json: metrics: found 'speed', expected a metric"},
       {"/metrics/0", "alpha_n:x", "t.json: metrics: found 'alpha_n:x', expected a number"},
       {"/printed/0/cells/PLD", "1.5x", "t.json: printed[0].cells.PLD: found 1 cells, expected 2"},
-      {"/printed/0/cells/EDD", "1 2", "t.json: printed[0].cells.EDD: found it, expected a row"},
+      {"/printed/0/cells/EDD", "1 2", "t.json: printed[0].cells: found 'EDD', expected a row"},
   };
   for (const Mistake& mistake : mistakes) {
     Json json = SmallTable();
