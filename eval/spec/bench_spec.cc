@@ -23,7 +23,7 @@ namespace {
 NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
                       std::vector<bool>& taken) {
   const std::vector<std::string_view> parts = SplitDrafters(drafters);
-  NamedValues own;
+  NamedValues selected;
   for (size_t i = 0; i < shared.size(); ++i) {
     const auto& [key, value] = shared[i];
     for (const DrafterEntry& entry : AllDrafters()) {
@@ -31,11 +31,11 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
       const std::string prefix = std::string(entry.name) + ".";
       if (key != entry.needs && !key.starts_with(prefix)) continue;
       const bool joined = parts.size() > 1 || key == entry.needs;
-      own.emplace_back(joined ? key : key.substr(prefix.size()), value);
+      selected.emplace_back(joined ? key : key.substr(prefix.size()), value);
       taken[i] = true;
     }
   }
-  return own;
+  return selected;
 }
 
 // Whether `methods` has an equal method. Duplicates arise if the tree `paper` resolves to a tree
@@ -47,7 +47,7 @@ bool IsListed(const std::vector<SpecMethod>& methods, const SpecMethod& method) 
   });
 }
 
-Error TakenByNone(std::string option) {
+Error UnusedOption(std::string option) {
   for (const DrafterEntry& entry : AllDrafters()) {
     if (option != entry.needs) continue;
     std::ranges::replace(option, '_', '-');
@@ -84,7 +84,7 @@ Result<std::vector<SpecMethod>> Combine(const BenchSpecArgs& args) {
     }
   }
   for (size_t i = 0; i < taken.size(); ++i) {
-    if (!taken[i]) return TakenByNone(args.draft.options[i].first);
+    if (!taken[i]) return UnusedOption(args.draft.options[i].first);
   }
   return methods;
 }
@@ -129,7 +129,7 @@ Result<std::vector<OutputFile>> OpenAnswers(const std::string& folder,
   if (folder.empty()) return files;
   std::error_code fault;
   std::filesystem::create_directories(folder, fault);
-  if (fault) return Error{folder + ": cannot make the folder: " + fault.message()};
+  if (fault) return Error{folder + ": cannot create: " + fault.message()};
   for (size_t m = 0; m < methods.size(); ++m) {
     std::string name = std::to_string(m);
     name.append("-").append(methods[m].name).append(".jsonl");
@@ -173,7 +173,7 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
       run.times.size() > 1 ? " and passes" : "");
   for (const SpecEntry& e : entries) {
     if (e.group == "overall" && PromiseBroken(e)) {
-      std::printf("%s wrote other tokens than the baseline\n", e.method->name.c_str());
+      std::printf("%s: tokens differ from the baseline's\n", e.method->name.c_str());
     }
   }
 }
@@ -243,9 +243,10 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunSpec(loaded, methods, std::move(questions),
                                                  args.options, journal ? &*journal : nullptr));
   if (run.questions.empty()) {
-    return Error{
-        args.questions + ": no question was answered by every method" +
-        (run.too_long > 0 ? "; longer than the context: " + std::to_string(run.too_long) : "")};
+    return Error{args.questions + ": no question was answered by every method" +
+                 (run.too_long > 0
+                      ? "; questions longer than the context: " + std::to_string(run.too_long)
+                      : "")};
   }
   const std::vector<SpecEntry> entries = SummariseSpec(run, methods);
   std::fputs(MarkdownTables(entries).c_str(), stdout);

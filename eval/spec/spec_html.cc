@@ -51,23 +51,23 @@ std::string OverallTable(const std::vector<SpecEntry>& entries) {
 std::string ColouredText(const SpecAnswer& answer, const Tokenizer& tokenizer) {
   const std::vector<Token>& tokens = answer.turns[0];
   std::string html;
-  size_t at = 0;
-  bool even = false;
-  const auto add = [&](size_t count, const char* shade) {
-    const size_t end = std::min(tokens.size(), at + count);
-    if (end == at) return;
+  size_t begin = 0;
+  bool has_first_shade = false;
+  const auto add_span = [&](size_t count, const char* shade) {
+    const size_t end = std::min(tokens.size(), begin + count);
+    if (end == begin) return;
     // A character whose bytes are divided between two spans becomes U+FFFD in both.
     const std::string text =
-        ReplaceInvalidUtf8(tokenizer.Decode(std::span(tokens).subspan(at, end - at)));
+        ReplaceInvalidUtf8(tokenizer.Decode(std::span(tokens).subspan(begin, end - begin)));
     html.append("<span class='").append(shade).append("'>");
     html.append(EscapedXml(text)).append("</span>");
-    at = end;
+    begin = end;
   };
-  add(1, "n");  // the first token comes from the prompt's pass
-  for (int c = 0; c < answer.turn_cycles[0]; ++c, even = !even) {
+  add_span(1, "n");  // the first token comes from the prompt's pass
+  for (int c = 0; c < answer.turn_cycles[0]; ++c, has_first_shade = !has_first_shade) {
     const Cycle& cycle = answer.cycles[static_cast<size_t>(c)];
-    add(static_cast<size_t>(cycle.n_acc), even ? "a" : "b");
-    add(static_cast<size_t>(cycle.written - cycle.n_acc), "n");
+    add_span(static_cast<size_t>(cycle.n_acc), has_first_shade ? "a" : "b");
+    add_span(static_cast<size_t>(cycle.written - cycle.n_acc), "n");
   }
   return html;
 }
@@ -78,18 +78,18 @@ std::string CaseStudies(const SpecRun& run, const std::vector<SpecMethod>& metho
   for (size_t m = 0; m < methods.size(); ++m) {
     if (methods[m].draft.drafter == "none") continue;
     // Finds the question with the method's highest acceptance length.
-    size_t best = 0;
-    double most = 0;
+    size_t best_question = 0;
+    double best_tau = 0;
     for (size_t q = 0; q < run.questions.size(); ++q) {
       const SpecAnswer& a = run.answers[q][m];
       // The first token comes from the prompt's pass, not from a cycle.
       const double tau =
           (static_cast<double>(a.turns[0].size()) - 1) / std::max(1, a.turn_cycles[0]);
-      if (tau > most) most = tau, best = q;
+      if (tau > best_tau) best_tau = tau, best_question = q;
     }
     html += "<h3>" + EscapedXml(MethodLabel(methods[m])) + ", question " +
-            EscapedXml(run.questions[best].id) + ": " + NumberText("%.2f", most) +
-            " tokens a pass</h3>\n<pre>" + ColouredText(run.answers[best][m], tokenizer) +
+            EscapedXml(run.questions[best_question].id) + ": " + NumberText("%.2f", best_tau) +
+            " tokens a pass</h3>\n<pre>" + ColouredText(run.answers[best_question][m], tokenizer) +
             "</pre>\n";
   }
   return html;
@@ -119,16 +119,18 @@ std::string SpecHtml(const std::string& title, const SpecRun& run,
       "question.",
       OverallTable(entries), html);
   AddPart("Speed-up", "Lines: the 95 % interval of the median.", SpeedupBars(entries), html);
-  AddPart("Acceptance by depth", "Among the drafts accepted at all earlier steps.",
+  AddPart("Acceptance by depth",
+          "Among the cycles that reached the step with all earlier drafted tokens accepted.",
           AcceptanceByDepth(overall), html);
-  AddPart("Reliability", "The share of guesses accepted, by their confidence.",
+  AddPart("Reliability", "The share of guesses that were accepted, by the drafter's confidence.",
           ReliabilityDiagram(run, overall, methods), html);
   AddPart("Nodes a pass", "Minimum, quartiles and maximum.", NodeBoxes(run, methods), html);
   AddPart("Where the time went", "", TimeShares(run, methods), html);
   AddPart("What a pass costs", "Scoring and verifying, in this run.", PassCurve(run), html);
   AddPart("Size and speed", "", SizeTradeOff(overall), html);
   AddPart("What was accepted",
-          "Green and blue: drafted tokens of one pass each. Orange: tokens of the model itself.",
+          "Green and blue, alternately: the accepted tokens of one pass. Orange: the model's own "
+          "tokens.",
           CaseStudies(run, methods, tokenizer), html);
   return html + "</body></html>\n";
 }

@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kMostNodes = 1 << 20;
+constexpr int kMaxCycleNodes = 1 << 20;
 
 Json CycleJson(const Cycle& c) {
   Json guesses = Json::array();
@@ -62,8 +62,8 @@ SpecAnswer ReadAnswer(const Json& json) {
 // Whether every number is at most 2^30 in magnitude, so that it fits the field that it is read
 // into.
 bool AreSmallNumbers(const Json& json) {
-  constexpr double kMost = 1 << 30;
-  if (json.is_number()) return std::abs(json.get<double>()) <= kMost;
+  constexpr double kMaxMagnitude = 1 << 30;
+  if (json.is_number()) return std::abs(json.get<double>()) <= kMaxMagnitude;
   if (!json.is_structured()) return true;
   return std::all_of(json.begin(), json.end(), AreSmallNumbers);
 }
@@ -71,7 +71,7 @@ bool AreSmallNumbers(const Json& json) {
 bool IsConsistent(const Cycle& c) {
   const auto is_small = [](const JudgedGuess& g) { return std::abs(g.confidence) <= 1000; };
   return c.n_acc >= 0 && c.n_acc <= c.written && c.n_acc <= c.max_depth && c.max_depth <= c.nodes &&
-         c.nodes <= kMostNodes && c.drafted_depth >= 0 && c.weighed >= 0 &&
+         c.nodes <= kMaxCycleNodes && c.drafted_depth >= 0 && c.weighed >= 0 &&
          std::ranges::all_of(c.guesses, is_small);
 }
 
@@ -94,19 +94,19 @@ bool IsConsistent(const SpecAnswer& a, int vocab) {
 
 // `where`: the file and line, with which errors begin.
 Result<SpecJournalEntry> ReadEntry(const Json& json, const std::string& where, int vocab) {
-  const Error bad{where + ": not the answers to a question"};
+  const Error malformed{where + ": not the answers to a question"};
   SpecJournalEntry entry;
-  if (!AreSmallNumbers(json)) return Error{bad.message + ": a number is out of range"};
+  if (!AreSmallNumbers(json)) return Error{malformed.message + ": a number is out of range"};
   try {
     entry.place = json.at("question").get<size_t>();
     entry.id = json.at("id").get<std::string>();
     for (const Json& a : json.at("answers")) entry.answers.push_back(ReadAnswer(a));
   } catch (const Json::exception& e) {
-    return Error{bad.message + ": " + std::string(JsonReason(e.what()))};
+    return Error{malformed.message + ": " + std::string(JsonReason(e.what()))};
   }
   for (const SpecAnswer& a : entry.answers) {
     if (!IsConsistent(a, vocab) || a.turns.empty() != entry.answers[0].turns.empty()) {
-      return Error{bad.message + ": turns, cycles and tokens do not agree"};
+      return Error{malformed.message + ": turns, cycles and tokens are inconsistent"};
     }
   }
   return entry;
@@ -120,7 +120,7 @@ Status CheckSameRun(const Json& kept, const Json& run, const std::string& path) 
     const Json found = kept.is_object() && kept.contains(key) ? kept[key] : Json();
     if (found == value) continue;
     std::string message = path;
-    message.append(": of another run: ").append(key).append(" is ").append(JsonText(found));
+    message.append(": belongs to another run: ").append(key).append(" is ").append(JsonText(found));
     return Error{message.append(", expected ").append(JsonText(value))};
   }
   return {};
@@ -172,9 +172,9 @@ Result<std::optional<std::vector<SpecAnswer>>> SpecJournal::Find(size_t place,
   const auto entry = entries_.find(place);
   if (entry == entries_.end()) return Found();
   if (entry->second.id != question.id || entry->second.answers.size() != methods) {
-    return Error{path_ + ": question " + std::to_string(place) + " is " + entry->second.id +
-                 " with " + std::to_string(entry->second.answers.size()) + " answers, expected " +
-                 question.id + " with " + std::to_string(methods)};
+    return Error{path_ + ": entry " + std::to_string(place) + " has question_id " +
+                 entry->second.id + " and " + std::to_string(entry->second.answers.size()) +
+                 " answers, expected " + question.id + " and " + std::to_string(methods)};
   }
   return Found(entry->second.answers);
 }

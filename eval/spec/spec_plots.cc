@@ -22,16 +22,16 @@ struct Series {
 // Returns a line plot if `joined`, otherwise a scatter plot. The axes begin at 0 and reach at least
 // to `x_high` and `y_high`.
 std::string Chart(const std::string& x_title, const std::string& y_title, double x_high,
-                  double y_high, const std::vector<Series>& all, bool joined) {
+                  double y_high, const std::vector<Series>& series, bool joined) {
   constexpr double kPlot = 300;
   constexpr int kPieces = 8;
-  for (const Series& s : all) {
+  for (const Series& s : series) {
     for (const auto& [x, y] : s.points) {
       x_high = std::max(x_high, x);
       y_high = std::max(y_high, y);
     }
   }
-  const double legend = kRowHeight * static_cast<double>(all.size());
+  const double legend = kRowHeight * static_cast<double>(series.size());
   const auto at_x = [&](double x) {
     return kSpecLeft + (kSpecWidth - kSpecLeft - kSpecRight) * x / x_high;
   };
@@ -47,20 +47,33 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
   svg.Text(kSpecWidth / 2, kSpecTop + kPlot + 34, x_title, "middle");
   svg.Text(16, kSpecTop + kPlot / 2, y_title, "middle",
            "transform='rotate(-90 16 " + NumberText("%g", kSpecTop + kPlot / 2) + ")'");
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (size_t i = 0; i < series.size(); ++i) {
     std::vector<std::pair<double, double>> drawn;
-    for (const auto& [x, y] : all[i].points) {
+    for (const auto& [x, y] : series[i].points) {
       drawn.emplace_back(at_x(x), at_y(y));
       svg.Circle(at_x(x), at_y(y), 3.5, SeriesColour(i));
     }
-    if (joined) svg.Polyline(drawn, SeriesColour(i), /*broken=*/i >= kSeriesColours);
-    svg.Text(kSpecLeft, kSpecTop + kPlot + 52 + kRowHeight * static_cast<double>(i), all[i].label,
-             "start", Fill(SeriesColour(i)));
+    if (joined) svg.Polyline(drawn, SeriesColour(i), /*dashed=*/i >= kSeriesColours);
+    svg.Text(kSpecLeft, kSpecTop + kPlot + 52 + kRowHeight * static_cast<double>(i),
+             series[i].label, "start", Fill(SeriesColour(i)));
   }
   return std::move(svg).Finish();
 }
 
 bool Drafts(const SpecMethod& method) { return method.draft.drafter != "none"; }
+
+// Returns for each method its index among the methods that draft, which selects its colour in every
+// plot of a page. The values of baselines have no meaning.
+std::vector<size_t> ColourIndices(const std::vector<SpecMethod>& methods) {
+  std::vector<size_t> indices;
+  indices.reserve(methods.size());
+  size_t drafting = 0;
+  for (const SpecMethod& method : methods) {
+    indices.push_back(drafting);
+    if (Drafts(method)) ++drafting;
+  }
+  return indices;
+}
 
 }  // namespace
 
@@ -81,17 +94,17 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
   Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(rows + 2));
   double y = kSpecTop;
   task.clear();
-  size_t method = 0;
+  size_t colour = 0;  // the method's index among those that draft, as in ColourIndices
   for (const SpecEntry& e : entries) {
     if (e.group == "category" || !Drafts(*e.method)) continue;
     if (e.task != task) {
       task = e.task;
-      method = 0;
+      colour = 0;
       svg.Text(4, y + 13, task, "start", "font-weight='bold'");
       y += kRowHeight;
     }
     svg.Text(kNames - 6, y + 12, MethodLabel(*e.method), "end");
-    svg.Rect(kNames, y + 2, at(e.speedup) - kNames, kRowHeight - 5, SeriesColour(method++));
+    svg.Rect(kNames, y + 2, at(e.speedup) - kNames, kRowHeight - 5, SeriesColour(colour++));
     svg.Line(at(e.interval.low), y + 8, at(e.interval.high), y + 8, "#333");
     svg.Text(at(std::max(e.speedup, e.interval.high)) + 4, y + 12, NumberText("%.2fx", e.speedup));
     y += kRowHeight;
@@ -113,7 +126,7 @@ std::string AcceptanceByDepth(const std::vector<SpecEntry>& overall) {
     }
     all.push_back(std::move(series));
   }
-  return Chart("step of the draft", "accepted", 4, 1, all, /*joined=*/true);
+  return Chart("draft step", "accepted", 4, 1, all, /*joined=*/true);
 }
 
 std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>& overall,
@@ -134,29 +147,30 @@ std::string ReliabilityDiagram(const SpecRun& run, const std::vector<SpecEntry>&
     }
     all.push_back(std::move(series));
   }
-  all.push_back({"as claimed", {{0, 0}, {1, 1}}});
+  all.push_back({"perfect calibration", {{0, 0}, {1, 1}}});
   return Chart("confidence", "accepted", 1, 1, all, /*joined=*/true);
 }
 
 std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods) {
-  std::map<std::pair<std::string, size_t>, std::vector<int>> found;
+  std::map<std::pair<std::string, size_t>, std::vector<int>> counts;  // by category and method
   int most = 4;
   for (size_t q = 0; q < run.questions.size(); ++q) {
     for (size_t m = 0; m < methods.size(); ++m) {
       if (!Drafts(methods[m])) continue;
       for (const Cycle& c : run.answers[q][m].cycles) {
-        found[{run.questions[q].category, m}].push_back(c.nodes + 1);
+        counts[{run.questions[q].category, m}].push_back(c.nodes + 1);
         most = std::max(most, c.nodes + 1);
       }
     }
   }
+  const std::vector<size_t> colours = ColourIndices(methods);
   constexpr double kNames = 360;
   const auto at = [&](int nodes) {
     return kNames + (kSpecWidth - kNames - kSpecRight) * nodes / most;
   };
-  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(found.size() + 2));
+  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(counts.size() + 2));
   double y = kSpecTop;
-  for (auto& [key, unordered] : found) {
+  for (auto& [key, unordered] : counts) {
     std::vector<int>& nodes = unordered;  // lambdas may not capture bindings
     std::sort(nodes.begin(), nodes.end());
     const auto quantile = [&](double share) {
@@ -165,7 +179,7 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
     svg.Text(kNames - 6, y + 12, key.first + ": " + MethodLabel(methods[key.second]), "end");
     svg.Line(at(nodes.front()), y + 8, at(nodes.back()), y + 8, "#333");
     svg.Rect(at(quantile(0.25)), y + 3, std::max(2.0, at(quantile(0.75)) - at(quantile(0.25))), 10,
-             SeriesColour(key.second));
+             SeriesColour(colours[key.second]));
     svg.Rect(at(quantile(0.5)) - 1, y + 1, 2, 14, "#000");
     y += kRowHeight;
   }
@@ -182,19 +196,19 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
     double parts[4] = {};
     for (const auto& pass : run.times) {
       for (const auto& times : pass) {
-        const SpecTimes& own = times[m];
-        parts[0] += own.with_prefill.seconds - own.generation_only.seconds;
-        parts[1] += own.draft;
-        parts[2] += own.verify;
-        parts[3] += own.with_prefill.seconds;
+        const SpecTimes& method_times = times[m];
+        parts[0] += method_times.with_prefill.seconds - method_times.generation_only.seconds;
+        parts[1] += method_times.draft;
+        parts[2] += method_times.verify;
+        parts[3] += method_times.with_prefill.seconds;
       }
     }
-    const double whole = std::max(parts[3], 1e-9);
+    const double total = std::max(parts[3], 1e-9);
     parts[3] = std::max(0.0, parts[3] - parts[0] - parts[1] - parts[2]);
     svg.Text(kNames - 6, y + 12, MethodLabel(methods[m]), "end");
     double x = kNames;
     for (size_t p = 0; p < 4; ++p) {
-      const double width = (kSpecWidth - kNames - kSpecRight) * parts[p] / whole;
+      const double width = (kSpecWidth - kNames - kSpecRight) * parts[p] / total;
       svg.Rect(x, y + 2, width, kRowHeight - 5, SeriesColour(p));
       x += width;
     }
@@ -208,16 +222,16 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
 }
 
 std::string PassCurve(const SpecRun& run) {
-  constexpr size_t kFewest = 5;  // node counts with fewer passes are omitted
+  constexpr size_t kMinPasses = 5;  // node counts with fewer passes are omitted
   std::map<int, std::vector<double>> seconds;
   for (const auto& answers : run.answers) {
     for (const SpecAnswer& a : answers) {
       for (const Cycle& c : a.cycles) seconds[c.nodes + 1].push_back(c.verify_seconds);
     }
   }
-  Series series{.label = "median of the passes with so many nodes"};
+  Series series{.label = "median over passes"};
   for (auto& [nodes, times] : seconds) {
-    if (times.size() < kFewest) continue;
+    if (times.size() < kMinPasses) continue;
     series.points.emplace_back(nodes, 1e3 * Median(std::move(times)));
   }
   return Chart("nodes in a pass", "milliseconds", 8, 1e-3, {series}, /*joined=*/true);

@@ -1,5 +1,6 @@
 // The SVG plots of the report in spec_html.h. Unless stated otherwise, a plot shows the methods
-// that draft, without the baseline, in the order of `methods`.
+// that draft, without the baseline, in the order of `methods`. A method has the same colour in
+// every plot.
 #pragma once
 
 #include <string>

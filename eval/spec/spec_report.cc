@@ -38,7 +38,7 @@ class QuestionRatios {
   const std::vector<double>& Over(std::span<const size_t> passes) {
     std::vector<size_t> key(passes.begin(), passes.end());
     std::ranges::sort(key);
-    std::vector<double>& ratios = known_[key];
+    std::vector<double>& ratios = cache_[key];
     if (!ratios.empty()) return ratios;
     for (const size_t q : questions_) {
       ratios.push_back(Ratio(Rate(key, q, method_), Rate(key, q, baseline_)));
@@ -55,7 +55,7 @@ class QuestionRatios {
   const SpecRun& run_;
   size_t method_, baseline_;
   const std::vector<size_t>& questions_;
-  std::map<std::vector<size_t>, std::vector<double>> known_;
+  std::map<std::vector<size_t>, std::vector<double>> cache_;
 };
 
 // The indices of questions with a common name, such as a category.
@@ -68,9 +68,9 @@ std::vector<Group> GroupBy(const std::vector<SpecQuestion>& questions,
                            const std::function<std::string(const SpecQuestion&)>& name) {
   std::vector<Group> groups;
   for (size_t q = 0; q < questions.size(); ++q) {
-    const std::string own = name(questions[q]);
-    auto group = std::ranges::find(groups, own, &Group::name);
-    if (group == groups.end()) group = groups.insert(groups.end(), {own, {}});
+    const std::string group_name = name(questions[q]);
+    auto group = std::ranges::find(groups, group_name, &Group::name);
+    if (group == groups.end()) group = groups.insert(groups.end(), {group_name, {}});
     group->questions.push_back(q);
   }
   return groups;
@@ -100,39 +100,39 @@ std::string MethodLabel(const SpecMethod& method) {
 SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& methods, size_t m,
                              const std::vector<size_t>& questions) {
   SpecEntry entry{.method = &methods[m], .questions = static_cast<int>(questions.size())};
-  std::vector<Timing> own, baseline, own_generation, baseline_generation;
+  std::vector<Timing> timings, baseline, generation, baseline_generation;
   std::vector<std::vector<Cycle>> cycles;
   const size_t b = methods[m].baseline;
   const std::vector<size_t> passes = run.Passes();
   double nodes = 0;
   for (const size_t q : questions) {
     const SpecAnswer& answer = run.answers[q][m];
-    own.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
+    timings.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
     baseline.push_back(run.TimingOver(passes, q, b, &SpecTimes::with_prefill));
-    own_generation.push_back(run.TimingOver(passes, q, m, &SpecTimes::generation_only));
+    generation.push_back(run.TimingOver(passes, q, m, &SpecTimes::generation_only));
     baseline_generation.push_back(run.TimingOver(passes, q, b, &SpecTimes::generation_only));
     cycles.push_back(answer.cycles);
     entry.identical = entry.identical && answer.turns == run.answers[q][b].turns &&
                       !run.changed[q][m] && !run.changed[q][b];
-    entry.total.tokens += own.back().tokens;
-    entry.total.seconds += own.back().seconds;
-    entry.prefill_seconds += own.back().seconds - own_generation.back().seconds;
-    entry.tokens_per_second +=
-        Ratio(own.back().tokens, own.back().seconds) / static_cast<double>(questions.size());
+    entry.total.tokens += timings.back().tokens;
+    entry.total.seconds += timings.back().seconds;
+    entry.prefill_seconds += timings.back().seconds - generation.back().seconds;
+    entry.tokens_per_second += Ratio(timings.back().tokens, timings.back().seconds) /
+                               static_cast<double>(questions.size());
     for (const Cycle& c : answer.cycles) nodes += c.nodes;
   }
   QuestionRatios ratios(run, m, b, questions);
   entry.speedup = Median(ratios.Over(passes));
   std::vector<double> sample(questions.size());
-  entry.interval =
-      BootstrapPasses(passes.size(), questions.size(),
-                      [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn) {
-                        const std::vector<double>& all = ratios.Over(drawn_passes);
-                        for (size_t i = 0; i < sample.size(); ++i) sample[i] = all[drawn[i]];
-                        return Median(sample);
-                      });
-  entry.with_prefill = AllSpeedups(own, baseline);
-  entry.generation_only = AllSpeedups(own_generation, baseline_generation);
+  entry.interval = BootstrapPasses(
+      passes.size(), questions.size(),
+      [&](std::span<const size_t> drawn_passes, std::span<const size_t> drawn_questions) {
+        const std::vector<double>& question_ratios = ratios.Over(drawn_passes);
+        for (size_t i = 0; i < sample.size(); ++i) sample[i] = question_ratios[drawn_questions[i]];
+        return Median(sample);
+      });
+  entry.with_prefill = AllSpeedups(timings, baseline);
+  entry.generation_only = AllSpeedups(generation, baseline_generation);
   entry.metrics = Summarise(cycles);
   entry.nodes_per_cycle = Ratio(nodes, entry.metrics.cycles);
   return entry;

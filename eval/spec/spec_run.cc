@@ -38,14 +38,14 @@ class SpecRunner {
   }
 
   Status Prepare() {
-    held_ = FileExists(options_.costs);
-    return held_ ? HoldCosts() : MakeDecoders();
+    cost_file_existed_ = FileExists(options_.costs);
+    return cost_file_existed_ ? HoldCosts() : MakeDecoders();
   }
 
   Result<SpecRun> Run(std::vector<SpecQuestion> questions) {
     SpecRun run;
     FT_RETURN_IF_ERROR(WarmUp(questions));
-    FT_RETURN_IF_ERROR(KeepCosts());
+    FT_RETURN_IF_ERROR(WriteAndHoldCosts());
     Progress progress("questions", std::ssize(questions) * options_.repeats, options_.quiet);
     const size_t listed = questions.size();
     FT_ASSIGN_OR_RETURN(const std::vector<size_t> places,
@@ -78,16 +78,16 @@ class SpecRunner {
 
   // To be called after the warm-up. Writes the measured costs to the file if it did not exist, and
   // loads the file again, so that every run uses equal costs.
-  Status KeepCosts() {
+  Status WriteAndHoldCosts() {
     if (options_.costs.empty() || InterruptGuard::Requested()) return {};
-    if (held_) return HoldCosts();
+    if (cost_file_existed_) return HoldCosts();
     FT_RETURN_IF_ERROR(WriteCosts(options_.costs, *loaded_.model, *loaded_.costs->Get()));
     return HoldCosts();
   }
 
   Status WarmUp(const std::vector<SpecQuestion>& questions) {
-    const bool learns = !options_.costs.empty() && !held_;
-    const int wanted = learns ? std::max(options_.warm_up, kCostsWarmUp) : options_.warm_up;
+    const bool measures_costs = !options_.costs.empty() && !cost_file_existed_;
+    const int wanted = measures_costs ? std::max(options_.warm_up, kCostsWarmUp) : options_.warm_up;
     const size_t count = std::min<size_t>(static_cast<size_t>(wanted), questions.size());
     for (size_t i = 0; i < count && !InterruptGuard::Requested(); ++i) {
       FT_RETURN_IF_ERROR(AnswerOnce(questions[i * questions.size() / count], /*first=*/i));
@@ -98,13 +98,13 @@ class SpecRunner {
   // Runs the first pass. Returns the indices in `questions` of those that were answered.
   Result<std::vector<size_t>> FirstPass(std::vector<SpecQuestion> questions, Progress* progress,
                                         SpecRun* run) {
-    const auto end = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(options_.seconds / options_.repeats));
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(options_.seconds / options_.repeats));
     std::vector<size_t> places;
     run->times.emplace_back();
     for (size_t q = 0; q < questions.size(); ++q) {
-      FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers, Answers(questions[q], q, q));
+      FT_ASSIGN_OR_RETURN(std::vector<SpecAnswer> answers, FindOrAnswer(questions[q], q, q));
       run->interrupted = InterruptGuard::Requested();
       if (run->interrupted) break;
       if (answers[0].turns.empty()) {
@@ -116,7 +116,7 @@ class SpecRunner {
         run->answers.push_back(std::move(answers));
       }
       progress->Update(static_cast<int64_t>(q + 1));
-      if (options_.seconds > 0 && std::chrono::steady_clock::now() > end) break;
+      if (options_.seconds > 0 && std::chrono::steady_clock::now() > deadline) break;
     }
     run->changed.assign(run->questions.size(), std::vector<bool>(methods_.size(), false));
     return places;
@@ -128,8 +128,9 @@ class SpecRunner {
                      Progress* progress, SpecRun* run) {
     std::vector<std::vector<SpecTimes>> times;
     for (size_t i = 0; i < places.size(); ++i) {
-      FT_ASSIGN_OR_RETURN(const std::vector<SpecAnswer> answers,
-                          Answers(run->questions[i], pass * listed + places[i], pass + places[i]));
+      FT_ASSIGN_OR_RETURN(
+          const std::vector<SpecAnswer> answers,
+          FindOrAnswer(run->questions[i], pass * listed + places[i], pass + places[i]));
       run->interrupted = InterruptGuard::Requested();
       if (run->interrupted) return {};
       for (size_t m = 0; m < answers.size(); ++m) {
@@ -145,8 +146,8 @@ class SpecRunner {
   // Returns the answers recorded for the question, or answers it and records the answers. `place`:
   // the journal's key for the question in this pass; `first`: the method that starts (modulo the
   // number of methods).
-  Result<std::vector<SpecAnswer>> Answers(const SpecQuestion& question, size_t place,
-                                          size_t first) {
+  Result<std::vector<SpecAnswer>> FindOrAnswer(const SpecQuestion& question, size_t place,
+                                               size_t first) {
     std::optional<std::vector<SpecAnswer>> answers;
     if (journal_ != nullptr) {
       FT_ASSIGN_OR_RETURN(answers, journal_->Find(place, question, methods_.size()));
@@ -167,15 +168,15 @@ class SpecRunner {
     std::vector<SpecTimes> times;
     times.reserve(answers.size());
     for (const SpecAnswer& answer : answers) {
-      SpecTimes own{.with_prefill = answer.WithPrefill(),
-                    .generation_only = answer.GenerationOnly(),
-                    .cycles = static_cast<double>(answer.cycles.size())};
+      SpecTimes answer_times{.with_prefill = answer.WithPrefill(),
+                             .generation_only = answer.GenerationOnly(),
+                             .cycles = static_cast<double>(answer.cycles.size())};
       for (const Cycle& cycle : answer.cycles) {
-        own.draft += cycle.draft_seconds;
-        own.verify += cycle.verify_seconds;
-        own.depth += cycle.drafted_depth;
+        answer_times.draft += cycle.draft_seconds;
+        answer_times.verify += cycle.verify_seconds;
+        answer_times.depth += cycle.drafted_depth;
       }
-      times.push_back(own);
+      times.push_back(answer_times);
     }
     return times;
   }
@@ -199,7 +200,7 @@ class SpecRunner {
       // A turn needs room for a few new tokens.
       if (static_cast<int>(prompt.size()) + std::min(16, options_.new_tokens) > context_) break;
       FT_ASSIGN_OR_RETURN(const Answer written, Write(prompt, m));
-      Add(written, answer);
+      AddTurn(written, answer);
       messages.push_back({"assistant", answer.texts.back()});
     }
     return answer;
@@ -219,22 +220,22 @@ class SpecRunner {
         std::min(context_, static_cast<int>(prompt.size()) + options_.new_tokens);
     Generator& generator = *decoders_[m].generator;
     std::vector<std::unique_ptr<Session>> sessions;
-    std::vector<Session*> together;
+    std::vector<Session*> session_pointers;
     for (int i = 0; i < methods_[m].batch; ++i) {
       sessions.push_back(generator.Start(session_options));
-      together.push_back(sessions.back().get());
+      session_pointers.push_back(sessions.back().get());
     }
     FT_ASSIGN_OR_RETURN(Answer answer,
-                        WriteTogether(generator, together, prompt, options_.new_tokens,
+                        WriteTogether(generator, session_pointers, prompt, options_.new_tokens,
                                       [](auto, int) { return !InterruptGuard::Requested(); }));
     FT_RETURN_IF_ERROR(answer.ended);
     return answer;
   }
 
-  void Add(const Answer& written, SpecAnswer& answer) const {
-    std::span<const Token> spoken = written.tokens;
-    if (written.finish == Finish::kStop) spoken = spoken.first(spoken.size() - 1);
-    answer.texts.push_back(loaded_.tokenizer->Decode(spoken));
+  void AddTurn(const Answer& written, SpecAnswer& answer) const {
+    std::span<const Token> text_tokens = written.tokens;
+    if (written.finish == Finish::kStop) text_tokens = text_tokens.first(text_tokens.size() - 1);
+    answer.texts.push_back(loaded_.tokenizer->Decode(text_tokens));
     answer.turns.push_back(written.tokens);
     answer.turn_cycles.push_back(static_cast<int>(written.cycles.size()));
     answer.cycles.insert(answer.cycles.end(), written.cycles.begin(), written.cycles.end());
@@ -250,8 +251,8 @@ class SpecRunner {
   SpecJournal* journal_;
   int context_ = 0;
   std::vector<Token> stop_;
-  std::vector<Decoder> decoders_;  // [methods]
-  bool held_ = false;              // whether the cost file existed at the start
+  std::vector<Decoder> decoders_;   // [methods]
+  bool cost_file_existed_ = false;  // whether the cost file existed at the start
 };
 
 }  // namespace

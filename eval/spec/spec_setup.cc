@@ -15,30 +15,31 @@ constexpr int kJournalFormat = 2;
 
 }  // namespace
 
-void DeclareSpecOptions(CLI::App& app, SpecOptions* o) {
-  app.add_option("-n,--new-tokens", o->new_tokens, "maximum tokens per turn")
+void DeclareSpecOptions(CLI::App& app, SpecOptions* options) {
+  app.add_option("-n,--new-tokens", options->new_tokens, "maximum tokens per turn")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("-c,--context", o->context, "longest sequence (default: the model's)")
+  app.add_option("-c,--context", options->context, "longest sequence (default: the model's)")
       ->check(CLI::Range(1, 1 << 30));
-  app.add_option("--warm-up", o->warm_up, "questions answered without timing at the start")
+  app.add_option("--warm-up", options->warm_up, "questions answered without timing at the start")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000));
   app.add_option_function<double>(
-         "--time", [o](double minutes) { o->seconds = 60 * minutes; },
+         "--time", [options](double minutes) { options->seconds = 60 * minutes; },
          "minutes after which no further question is started, over all passes")
       ->check(CLI::Range(0.0, 1e6));
-  app.add_option("--repeats", o->repeats, "passes over all questions; times are medians over them")
+  app.add_option("--repeats", options->repeats,
+                 "passes over all questions; times are medians over them")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   app.add_option(
-         "--costs", o->costs,
+         "--costs", options->costs,
          "file of the costs that trees use, so that trees are the same in every run; written after "
          "a warm-up of 24 questions if absent (default: costs measured during the run)")
       ->type_name("FILE")
       ->check(WritableFile());
-  AddSeedArg(app, &o->sampling.seed, "random seed (0); -1 = a random one, which is printed");
-  app.add_flag("-q,--quiet", o->quiet, "no progress");
+  AddSeedArg(app, &options->sampling.seed, "random seed (0); -1 = a random one, which is printed");
+  app.add_flag("-q,--quiet", options->quiet, "no progress");
 }
 
 void DeclareRecords(CLI::App& app, std::string* json, std::string* resume) {
@@ -68,14 +69,14 @@ size_t FindOrAddBaseline(float temperature, const std::string& verifier, int bat
   return methods->size() - 1;
 }
 
-Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
+Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& options,
                   const std::vector<SpecMethod>& methods) {
   Json list = Json::array();
   for (const SpecMethod& m : methods) {
-    Json options = Json::array();
-    for (const auto& [key, value] : m.draft.options) options.push_back({key, value});
+    Json draft_options = Json::array();
+    for (const auto& [key, value] : m.draft.options) draft_options.push_back({key, value});
     list.push_back({m.name, m.draft.tree, m.draft.verifier, m.temperature, m.draft.draft_max,
-                    std::move(options)});
+                    std::move(draft_options)});
     if (m.batch > 1) list.back().push_back(m.batch);
     if (m.draft.noise != DraftNoise::kAuto) list.back().push_back(NoiseName(m.draft.noise));
   }
@@ -84,13 +85,13 @@ Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const Spe
                    {"weight_bytes", loaded.model->weight_bytes()},
                    {"backend", loaded.backend->Name()},
                    {"threads", loaded.backend->threads()},
-                   {"new_tokens", o.new_tokens},
-                   {"context", o.context},
-                   {"repeats", o.repeats},
-                   {"chat", o.chat},
-                   {"seed", o.sampling.seed},
+                   {"new_tokens", options.new_tokens},
+                   {"context", options.context},
+                   {"repeats", options.repeats},
+                   {"chat", options.chat},
+                   {"seed", options.sampling.seed},
                    {"methods", std::move(list)}};
-  if (!o.costs.empty()) identity["costs"] = o.costs;
+  if (!options.costs.empty()) identity["costs"] = options.costs;
   return identity;
 }
 

@@ -12,7 +12,7 @@
 
 namespace foretoken {
 
-void DeclareSpecOptions(CLI::App& app, SpecOptions* o);
+void DeclareSpecOptions(CLI::App& app, SpecOptions* options);
 // Declares --json and --resume.
 void DeclareRecords(CLI::App& app, std::string* json, std::string* resume);
 
@@ -25,7 +25,7 @@ size_t FindOrAddBaseline(float temperature, const std::string& verifier, int bat
 
 // Returns the settings that determine answers and times, for the first line of a journal. The
 // caller adds those that determine the questions.
-Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& o,
+Json SpecIdentity(const LoadedModel& loaded, const std::string& model, const SpecOptions& options,
                   const std::vector<SpecMethod>& methods);
 
 }  // namespace foretoken
