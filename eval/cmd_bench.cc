@@ -32,7 +32,7 @@ constexpr const char* kBenchFooter =
     "  foretoken bench paper pld-1 -m model.gguf --questions FOLDER --limit 10\n"
     "  foretoken bench peers -m model.gguf --questions questions.jsonl --limit 10\n"
     "  foretoken bench kernels --shape 1.1b --type Q8_0,BF16 --rows 1,16\n\n"
-    "Figures are medians; an idle machine gives better ones.";
+    "Figures are medians, unless stated otherwise. Measure on an idle machine.";
 
 constexpr int kMostRows = 512, kMostContext = 1 << 20;
 
@@ -66,7 +66,7 @@ void AddOverhead(CLI::App& app, BenchOptions* o) {
   app.add_option("--nodes", o->nodes, "nodes of the tree, including the root")
       ->capture_default_str()
       ->check(CLI::Range(2, kMostRows));
-  app.add_option("--context", o->contexts, "committed positions (0)")
+  app.add_option("--context", o->contexts, "cached positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--drafters", o->drafters, "drafters whose drafts are timed (pld,pld+h)")
@@ -83,7 +83,7 @@ void AddNeighbours(CLI::App& app, NeighbourOptions* o) {
   app.add_option("--seconds", o->seconds, "seconds of each measurement")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 600.0));
-  app.add_option("--context", o->bench.contexts, "committed positions (0)")
+  app.add_option("--context", o->bench.contexts, "cached positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
   AddCommon(app, &o->bench);
@@ -110,7 +110,7 @@ void AddProject(CLI::App& app, ProjectOptions* o) {
       ->check(CLI::Range(1, kMostRows));
   app.add_option("--draft", o->draft,
                  "the draft's shape (default: one layer of the target and its head)");
-  app.add_option("--context", b->contexts, "committed positions (0)")
+  app.add_option("--context", b->contexts, "cached positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
   AddCommon(app, b);
@@ -118,7 +118,7 @@ void AddProject(CLI::App& app, ProjectOptions* o) {
 
 void AddDecode(CLI::App& app, BenchOptions* o) {
   AddModel(app, o);
-  app.add_option("--context", o->contexts, "committed positions, as in 0,4096")
+  app.add_option("--context", o->contexts, "cached positions, as in 0,4096")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--svg", o->svg, "also draw the curve beside the machine's limit in this file")
@@ -132,7 +132,7 @@ void AddProfile(CLI::App& app, BenchOptions* o) {
   o->rows = {1, 16};
   o->repeats = 20;
   AddModel(app, o);
-  app.add_option("--context", o->contexts, "committed positions (0)")
+  app.add_option("--context", o->contexts, "cached positions (0)")
       ->expected(1)
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--cache-type", o->cache, "F32, F16, BF16 or Q8_0")->capture_default_str();

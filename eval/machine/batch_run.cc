@@ -18,7 +18,7 @@ void AppendCircular(const std::vector<Token>& text, size_t at, int count,
 }
 
 // A request whose answer is being written.
-struct Answering {
+struct RunningAnswer {
   std::unique_ptr<Stream> stream;
   double last_event = -1;  // seconds since the start; negative: none yet
 };
@@ -37,16 +37,16 @@ class BatchRunner {
       Request request{.prompt = prompt, .max_new = work_.new_tokens, .ignore_eos = true};
       Submission submission = scheduler_.Submit(std::move(request));
       if (submission.stream == nullptr) return Error{submission.error};
-      answering_.push_back({std::move(submission.stream)});
+      running_.push_back({std::move(submission.stream)});
     }
     int64_t prompt_rows = 0;
     for (bool more = true; more;) {
       if (InterruptGuard::Requested()) return Error{"interrupted"};
       more = scheduler_.RunOnce();
       run_.counters = scheduler_.Snapshot();
-      const bool reads = run_.counters.prompt_rows > prompt_rows;
+      const bool has_prompt_rows = run_.counters.prompt_rows > prompt_rows;
       prompt_rows = run_.counters.prompt_rows;
-      FT_RETURN_IF_ERROR(Collect(reads));
+      FT_RETURN_IF_ERROR(Collect(has_prompt_rows));
     }
     run_.seconds = Seconds();
     return std::move(run_);
@@ -57,34 +57,35 @@ class BatchRunner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
-  // Collects the events that the last pass delivered. `reads`: whether that pass computed prompt
-  // rows.
-  Status Collect(bool reads) {
+  // Collects the events that the last pass delivered. `has_prompt_rows`: whether that pass computed
+  // prompt rows.
+  Status Collect(bool has_prompt_rows) {
     const double now = Seconds();
-    for (size_t i = 0; i < answering_.size(); ++i) {
-      Answering& each = answering_[i];
-      if (each.stream == nullptr) continue;
-      while (const auto event = each.stream->Next(std::chrono::nanoseconds(0))) {
+    for (size_t i = 0; i < running_.size(); ++i) {
+      RunningAnswer& answer = running_[i];
+      if (answer.stream == nullptr) continue;
+      while (const auto event = answer.stream->Next(std::chrono::nanoseconds(0))) {
         if (event->finish == FinishReason::kError) return Error{event->error};
-        Take(i, *event, now, reads);
+        Record(i, *event, now, has_prompt_rows);
       }
-      if (each.stream->ended()) each.stream.reset();
+      if (answer.stream->ended()) answer.stream.reset();
     }
     return {};
   }
 
-  void Take(size_t i, const AnswerEvent& event, double now, bool reads) {
-    Answering& each = answering_[i];
+  void Record(size_t i, const AnswerEvent& event, double now, bool has_prompt_rows) {
+    RunningAnswer& answer = running_[i];
     run_.answers[i].insert(run_.answers[i].end(), event.tokens.begin(), event.tokens.end());
     run_.tokens += static_cast<double>(event.tokens.size());
-    if (each.last_event < 0) {
+    if (answer.last_event < 0) {
       run_.first_token[i] = now;
     } else {
-      const double gap = now - each.last_event;
+      const double gap = now - answer.last_event;
       run_.longest_gap = std::max(run_.longest_gap, gap);
-      if (reads) run_.longest_gap_beside_prompt = std::max(run_.longest_gap_beside_prompt, gap);
+      if (has_prompt_rows)
+        run_.longest_gap_beside_prompt = std::max(run_.longest_gap_beside_prompt, gap);
     }
-    each.last_event = now;
+    answer.last_event = now;
     if (event.finish == FinishReason::kNone || event.usage.cycles == 0) return;
     // The first token comes from the prompt's pass and belongs to no cycle.
     run_.written_a_cycle[i] =
@@ -94,7 +95,7 @@ class BatchRunner {
   Scheduler& scheduler_;
   const BatchWork& work_;
   BatchRun run_;
-  std::vector<Answering> answering_;
+  std::vector<RunningAnswer> running_;
   std::chrono::steady_clock::time_point start_;
 };
 
@@ -113,12 +114,13 @@ std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int
 
 std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
                                               int shared) {
-  constexpr int kLeast = 20, kMost = 200;
+  constexpr int kMinOwnTokens = 20, kMaxOwnTokens = 200;
   std::vector<std::vector<Token>> prompts(static_cast<size_t>(count));
   for (size_t i = 0; i < prompts.size(); ++i) {
     AppendCircular(text, 0, shared, prompts[i]);
-    const int own = kLeast + static_cast<int>(Mix(~i) % (kMost - kLeast + 1));
-    AppendCircular(text, Mix(i) % text.size(), own, prompts[i]);
+    const int own_tokens =
+        kMinOwnTokens + static_cast<int>(Mix(~i) % (kMaxOwnTokens - kMinOwnTokens + 1));
+    AppendCircular(text, Mix(i) % text.size(), own_tokens, prompts[i]);
   }
   return prompts;
 }
@@ -147,8 +149,8 @@ Result<BatchRun> RunBatch(const LoadedModel& loaded, Generator& generator, const
 
 double Percentile(std::vector<double> values, double share) {
   if (values.empty()) return 0;
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto place = values.begin() + std::lround(at);
+  const double rank = share * static_cast<double>(values.size() - 1);
+  const auto place = values.begin() + std::lround(rank);
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }

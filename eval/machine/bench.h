@@ -117,5 +117,7 @@ double Seconds(const std::function<void()>& work);
 Json LimitsJson(const MachineLimits& limits);
 // Parses "Q8_0,BF16". Errors: an unknown type.
 Result<std::vector<DType>> ParseTypes(const std::string& list);
+// Parses --type of a command that measures one type. Errors: an unknown type, several types.
+Result<DType> ParseOneType(const std::string& list);
 
 }  // namespace foretoken

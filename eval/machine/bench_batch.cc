@@ -41,7 +41,7 @@ Result<std::vector<Token>> TextOf(const BatchOptions& options, const LoadedModel
 }
 
 // One configuration and its runs.
-struct BatchWay {
+struct BatchSetup {
   std::string drafter;
   int slots = 1;
   Generator* generator = nullptr;
@@ -70,17 +70,18 @@ class BatchBench {
                    std::to_string(options_.shortest) + " tokens and answers of " +
                    std::to_string(options_.new_tokens)};
     }
-    DraftArgs none = options_.draft;
-    none.drafter = "none";
-    none.options.clear();
-    FT_ASSIGN_OR_RETURN(plain_, NewDecoder(loaded_, none, loaded_.model->config().context));
+    DraftArgs baseline_args = options_.draft;
+    baseline_args.drafter = "none";
+    baseline_args.options.clear();
+    FT_ASSIGN_OR_RETURN(baseline_,
+                        NewDecoder(loaded_, baseline_args, loaded_.model->config().context));
     FT_ASSIGN_OR_RETURN(drafting_,
                         NewDecoder(loaded_, options_.draft, loaded_.model->config().context));
     return {};
   }
 
-  Result<Json> Mixed();
-  Result<Json> Shared();
+  Result<Json> MeasureMixed();
+  Result<Json> MeasureShared();
 
  private:
   SchedulerOptions Options(int slots) const {
@@ -88,116 +89,119 @@ class BatchBench {
             .rows = options_.rows,
             .memory = static_cast<size_t>(options_.memory) << 20};
   }
-  Result<Json> Point(int sessions);
-  static Status CheckSame(const std::vector<BatchWay>& ways);
+  Result<Json> MeasureSessions(int sessions);
+  static Status CheckSameAnswers(const std::vector<BatchSetup>& setups);
 
   const BatchOptions& options_;
   const LoadedModel& loaded_;
   std::vector<Token> text_;
   int longest_ = 0;  // tokens of the longest prompt that fits into the context
-  Decoder plain_, drafting_;
+  Decoder baseline_, drafting_;
 };
 
-Status BatchBench::CheckSame(const std::vector<BatchWay>& ways) {
-  for (const BatchWay& way : ways) {
-    for (const BatchRun& run : way.runs) {
-      if (run.answers == ways[0].runs[0].answers) continue;
-      return Error{"answers of " + std::to_string(way.slots) +
-                   " concurrent sequences with drafter " + way.drafter +
-                   " differ from those of one sequence at a time without drafts: this is a defect"};
+Status BatchBench::CheckSameAnswers(const std::vector<BatchSetup>& setups) {
+  for (const BatchSetup& setup : setups) {
+    for (const BatchRun& run : setup.runs) {
+      if (run.answers == setups[0].runs[0].answers) continue;
+      return Error{"answers of " + std::to_string(setup.slots) +
+                   " concurrent sequences with drafter " + setup.drafter +
+                   " differ from those of one sequence at a time without drafts: this is a bug"};
     }
   }
   return {};
 }
 
-Json WayJson(int sessions, const BatchWay& way) {
-  const BatchRun& first = way.runs[0];
-  return {{"sessions", sessions},
-          {"together", way.slots},
-          {"drafter", way.drafter},
-          {"requests", first.answers.size()},
-          {"prompt_tokens", first.counters.prompt_tokens},
-          {"new_tokens", first.tokens},
-          {"tokens_per_second", way.Median([](const BatchRun& r) { return r.TokensPerSecond(); })},
-          {"first_token_seconds_median",
-           way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); })},
-          {"first_token_seconds_p95",
-           way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); })},
-          {"longest_gap_beside_prompt_seconds",
-           way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; })},
-          {"longest_gap_seconds", way.Median([](const BatchRun& r) { return r.longest_gap; })},
-          {"tau", way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); })},
-          {"most_running", first.counters.most_running},
-          {"set_aside", first.counters.set_aside},
-          {"most_bytes", first.counters.most_bytes}};
+Json SetupJson(int sessions, const BatchSetup& setup) {
+  const BatchRun& first = setup.runs[0];
+  return {
+      {"sessions", sessions},
+      {"together", setup.slots},
+      {"drafter", setup.drafter},
+      {"requests", first.answers.size()},
+      {"prompt_tokens", first.counters.prompt_tokens},
+      {"new_tokens", first.tokens},
+      {"tokens_per_second", setup.Median([](const BatchRun& r) { return r.TokensPerSecond(); })},
+      {"first_token_seconds_median",
+       setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); })},
+      {"first_token_seconds_p95",
+       setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); })},
+      {"longest_gap_beside_prompt_seconds",
+       setup.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; })},
+      {"longest_gap_seconds", setup.Median([](const BatchRun& r) { return r.longest_gap; })},
+      {"tau", setup.Median([](const BatchRun& r) { return r.counters.MeanWritten(); })},
+      {"most_running", first.counters.most_running},
+      {"set_aside", first.counters.set_aside},
+      {"most_bytes", first.counters.most_bytes}};
 }
 
-void PrintWay(int sessions, const BatchWay& way, double before) {
-  const double speed = way.Median([](const BatchRun& r) { return r.TokensPerSecond(); });
-  const Counters& counters = way.runs[0].counters;
+void PrintSetup(int sessions, const BatchSetup& setup, double baseline_speed) {
+  const double speed = setup.Median([](const BatchRun& r) { return r.TokensPerSecond(); });
+  const Counters& counters = setup.runs[0].counters;
   std::printf("%8d %8d %10.10s %10.1f %6.2f %9.2f %9.2f %9.3f %6.2f %5d %6lld\n", sessions,
-              way.slots, way.drafter.c_str(), speed, Ratio(speed, before),
-              way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); }),
-              way.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); }),
-              way.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; }),
-              way.Median([](const BatchRun& r) { return r.counters.MeanWritten(); }),
+              setup.slots, setup.drafter.c_str(), speed, Ratio(speed, baseline_speed),
+              setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); }),
+              setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); }),
+              setup.Median([](const BatchRun& r) { return r.longest_gap_beside_prompt; }),
+              setup.Median([](const BatchRun& r) { return r.counters.MeanWritten(); }),
               counters.most_running, static_cast<long long>(counters.set_aside));
 }
 
-// Compares throughput with drafts (`on`) and without (`off`) at an equal number of slots. Each
-// repeat ran both, so their ratio is taken repeat by repeat. Returns the ratios for the JSON file.
-Json PrintGain(const BatchWay& off, const BatchWay& on) {
+// Prints the ratio of throughput with drafts to that without, at an equal number of slots, and
+// returns it for the JSON file. Each repeat ran both, so the ratio is taken repeat by repeat.
+Json PrintGain(const BatchSetup& baseline, const BatchSetup& drafting) {
   std::vector<double> ratios;
-  for (size_t i = 0; i < off.runs.size(); ++i) {
-    ratios.push_back(Ratio(on.runs[i].TokensPerSecond(), off.runs[i].TokensPerSecond()));
+  for (size_t i = 0; i < baseline.runs.size(); ++i) {
+    ratios.push_back(Ratio(drafting.runs[i].TokensPerSecond(), baseline.runs[i].TokensPerSecond()));
   }
   const auto [least, most] = std::ranges::minmax(ratios);
   const double median = Percentile(ratios, 0.5);
-  std::printf("%8s %8d %10.10s over none: %.2f, from %.2f to %.2f in %zu repeats\n", "", on.slots,
-              on.drafter.c_str(), median, least, most, ratios.size());
+  std::printf("%8s %8d %10.10s over none: %.2f, from %.2f to %.2f in %zu repeats\n", "",
+              drafting.slots, drafting.drafter.c_str(), median, least, most, ratios.size());
   return {{"over_none", median},
           {"over_none_least", least},
           {"over_none_most", most},
           {"repeats", ratios.size()}};
 }
 
-Result<Json> BatchBench::Point(int sessions) {
+Result<Json> BatchBench::MeasureSessions(int sessions) {
   const int requests = options_.requests > 0 ? options_.requests : 2 * sessions;
   const BatchWork work{
       MixedPrompts(text_, requests, options_.shortest, std::min(options_.longest, longest_)),
       options_.new_tokens};
-  std::vector<BatchWay> ways;
+  std::vector<BatchSetup> setups;
   for (const int slots : {1, sessions}) {
-    ways.push_back({"none", slots, plain_.generator.get(), {}});
-    ways.push_back({options_.draft.drafter, slots, drafting_.generator.get(), {}});
+    setups.push_back({"none", slots, baseline_.generator.get(), {}});
+    setups.push_back({options_.draft.drafter, slots, drafting_.generator.get(), {}});
     if (sessions == 1) break;
   }
-  Progress progress(std::to_string(sessions) + " at once", std::ssize(ways) * options_.repeats);
-  for (int pass = 0; pass < options_.repeats; ++pass) {
-    for (size_t i = 0; i < ways.size(); ++i) {
-      BatchWay& way = ways[(i + static_cast<size_t>(pass)) % ways.size()];
+  Progress progress(std::to_string(sessions) + " at once", std::ssize(setups) * options_.repeats);
+  for (int repeat = 0; repeat < options_.repeats; ++repeat) {
+    for (size_t i = 0; i < setups.size(); ++i) {
+      BatchSetup& setup = setups[(i + static_cast<size_t>(repeat)) % setups.size()];
       FT_ASSIGN_OR_RETURN(BatchRun run,
-                          RunBatch(loaded_, *way.generator, work, Options(way.slots)));
-      way.runs.push_back(std::move(run));
-      progress.Update(static_cast<int64_t>(pass) * std::ssize(ways) + static_cast<int64_t>(i) + 1);
+                          RunBatch(loaded_, *setup.generator, work, Options(setup.slots)));
+      setup.runs.push_back(std::move(run));
+      progress.Update(static_cast<int64_t>(repeat) * std::ssize(setups) + static_cast<int64_t>(i) +
+                      1);
     }
   }
   progress.Finish();
-  FT_RETURN_IF_ERROR(CheckSame(ways));
+  FT_RETURN_IF_ERROR(CheckSameAnswers(setups));
   Json points = Json::array();
-  const double before = ways[0].Median([](const BatchRun& r) { return r.TokensPerSecond(); });
-  for (const BatchWay& way : ways) {
-    PrintWay(sessions, way, before);
-    points.push_back(WayJson(sessions, way));
+  const double baseline_speed =
+      setups[0].Median([](const BatchRun& r) { return r.TokensPerSecond(); });
+  for (const BatchSetup& setup : setups) {
+    PrintSetup(sessions, setup, baseline_speed);
+    points.push_back(SetupJson(sessions, setup));
   }
-  // Ways come in pairs: without drafts, then with them.
-  for (size_t i = 0; i + 1 < ways.size(); i += 2) {
-    points[i + 1].update(PrintGain(ways[i], ways[i + 1]));
+  // Setups come in pairs: without drafts, then with them.
+  for (size_t i = 0; i + 1 < setups.size(); i += 2) {
+    points[i + 1].update(PrintGain(setups[i], setups[i + 1]));
   }
   return points;
 }
 
-Result<Json> BatchBench::Mixed() {
+Result<Json> BatchBench::MeasureMixed() {
   std::printf(
       "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most:\n"
       "sequences that ran at the same time; aside: times that one gave up its memory\n",
@@ -206,7 +210,7 @@ Result<Json> BatchBench::Mixed() {
               "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
   Json points = Json::array();
   for (const int sessions : options_.sessions) {
-    FT_ASSIGN_OR_RETURN(const Json more, Point(sessions));
+    FT_ASSIGN_OR_RETURN(const Json more, MeasureSessions(sessions));
     points.insert(points.end(), more.begin(), more.end());
   }
   return Json{{"points", std::move(points)}};
@@ -217,26 +221,25 @@ double MeanOf(const std::vector<double>& values, size_t count) {
   return Ratio(std::accumulate(values.begin(), end, 0.0), static_cast<double>(count));
 }
 
-Result<Json> BatchBench::Shared() {
-  constexpr int kUsual = 2000, kMostOwn = 200;
-  const int requests = options_.requests > 0 ? options_.requests : kUsual;
+Result<Json> BatchBench::MeasureShared() {
+  constexpr int kDefaultRequests = 2000, kMaxOwnTokens = 200;  // kMaxOwnTokens: of SharedPrompts
+  const int requests = options_.requests > 0 ? options_.requests : kDefaultRequests;
   const int slots = options_.sessions.back();
-  if (options_.shared_prefix + kMostOwn > longest_) {
+  if (options_.shared_prefix + kMaxOwnTokens > longest_) {
     return Error{"--shared-prefix: the model's context has room for " +
-                 std::to_string(std::max(0, longest_ - kMostOwn)) + " tokens"};
+                 std::to_string(std::max(0, longest_ - kMaxOwnTokens)) + " tokens"};
   }
   BatchWork work{SharedPrompts(text_, requests, options_.shared_prefix), options_.new_tokens};
   Generator& generator = *drafting_.generator;
   FT_ASSIGN_OR_RETURN(const BatchRun hits, RunBatch(loaded_, generator, work, Options(slots)));
   const size_t sample = std::min(work.prompts.size(), static_cast<size_t>(options_.sample));
   work.prompts.resize(sample);
-  SchedulerOptions forgets = Options(slots);
-  forgets.keeps_texts = false;
-  FT_ASSIGN_OR_RETURN(const BatchRun misses, RunBatch(loaded_, generator, work, forgets));
+  SchedulerOptions uncached = Options(slots);
+  uncached.keeps_texts = false;
+  FT_ASSIGN_OR_RETURN(const BatchRun misses, RunBatch(loaded_, generator, work, uncached));
   for (size_t i = 0; i < sample; ++i) {
     if (hits.answers[i] == misses.answers[i]) continue;
-    return Error{"answer " + std::to_string(i) +
-                 " differs if its prompt is cached: this is a defect"};
+    return Error{"answer " + std::to_string(i) + " differs if its prompt is cached: this is a bug"};
   }
   const Counters& c = hits.counters;
   const double tau = MeanOf(hits.written_a_cycle, hits.written_a_cycle.size());
@@ -325,14 +328,14 @@ Status BenchBatch(const BatchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   if (options.longest < options.shortest) {
     return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
-                 std::to_string(options.shortest) + ", that of --shortest"};
+                 std::to_string(options.shortest) + " (--shortest)"};
   }
   // With fewer requests, that many sessions would never run at once.
-  const int most = options.shared_prefix > 0 ? options.sessions.back()
-                                             : *std::ranges::max_element(options.sessions);
-  if (options.requests > 0 && options.requests < most) {
+  const int most_sessions = options.shared_prefix > 0 ? options.sessions.back()
+                                                      : *std::ranges::max_element(options.sessions);
+  if (options.requests > 0 && options.requests < most_sessions) {
     return Error{"--requests: found " + std::to_string(options.requests) + ", expected at least " +
-                 std::to_string(most) + ", that of --sessions"};
+                 std::to_string(most_sessions) + " (--sessions)"};
   }
   FT_RETURN_IF_ERROR(CheckDraftNames(options.draft));
   FT_ASSIGN_OR_RETURN(const LoadedModel loaded, Load(options.model));
@@ -341,7 +344,8 @@ Status BenchBatch(const BatchOptions& options) {
   std::printf("%s, %s, %d threads\n", options.model.path.c_str(), loaded.backend->Name().c_str(),
               loaded.backend->threads());
   const InterruptGuard guard;
-  FT_ASSIGN_OR_RETURN(Json figures, options.shared_prefix > 0 ? bench.Shared() : bench.Mixed());
+  FT_ASSIGN_OR_RETURN(Json figures,
+                      options.shared_prefix > 0 ? bench.MeasureShared() : bench.MeasureMixed());
   figures["model"] = options.model.path;
   figures["backend"] = loaded.backend->Name();
   figures["threads"] = loaded.backend->threads();

@@ -24,17 +24,17 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
 
 // A pass and the machine's limits measured around it; or the medians of several passes.
 struct Sample {
-  double seconds, limit;      // measured seconds; seconds at the measured bandwidth and peak
-  double times, reads, peak;  // seconds / limit; fractions of the bandwidth and of the peak
-  double loads;               // FirstCacheLoads before or after the pass, the lower of the two
+  double seconds, limit;  // measured seconds; seconds at the measured bandwidth and peak
+  double times_limit, bandwidth_share, peak_share;  // seconds / limit; fractions of 1
+  double loads;  // FirstCacheLoads before or after the pass, the lower of the two
 };
 using Samples = std::vector<Sample>;
 
 // REQUIRES: samples not empty.
 Sample Medians(const Samples& samples) {
   Sample medians{};
-  for (double Sample::*figure : {&Sample::seconds, &Sample::limit, &Sample::times, &Sample::reads,
-                                 &Sample::peak, &Sample::loads}) {
+  for (double Sample::*figure : {&Sample::seconds, &Sample::limit, &Sample::times_limit,
+                                 &Sample::bandwidth_share, &Sample::peak_share, &Sample::loads}) {
     std::vector<double> values;
     values.reserve(samples.size());
     for (const Sample& sample : samples) values.push_back(sample.*figure);
@@ -43,7 +43,7 @@ Sample Medians(const Samples& samples) {
   return medians;
 }
 
-// Minimum total time of the consecutive passes in PassInARow, in seconds.
+// Minimum total time of the consecutive passes in TimeConsecutivePasses, in seconds.
 constexpr double kDecodingSeconds = 0.05;
 
 // The share of the run's highest FirstCacheLoads above which a pass counts as undisturbed. A busy
@@ -62,7 +62,7 @@ struct Outcome {
   std::vector<Point> curve;
   Samples prompts;  // passes of kBenchRows rows with logits of the last
   // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
-  double fewest_hand_over = 0, most_hand_over = 0, fewest_loads = 0, most_loads = 0;
+  double min_hand_over = 0, max_hand_over = 0, min_loads = 0, max_loads = 0;
 
   // Returns the ratio of the point's seconds to the seconds per row of the first point at its
   // context (a pass of one row, unless --rows begins with more).
@@ -76,7 +76,7 @@ struct Outcome {
   Samples Undisturbed(const Samples& passes) const {
     Samples undisturbed;
     for (const Sample& pass : passes) {
-      if (pass.loads > kUndisturbed * most_loads) undisturbed.push_back(pass);
+      if (pass.loads > kUndisturbed * max_loads) undisturbed.push_back(pass);
     }
     return undisturbed;
   }
@@ -110,24 +110,25 @@ class Measurement {
       const double bytes = static_cast<double>(model_.weight_bytes()) + sequence.cache_bytes();
       const size_t first = outcome.curve.size();
       for (const int rows : options_.rows) outcome.curve.push_back({context, rows, {}});
-      for (int turn = -1; turn < options_.repeats; ++turn) {
+      for (int repeat = -1; repeat < options_.repeats; ++repeat) {
         for (size_t i = first; i < outcome.curve.size(); ++i) {
           Point& point = outcome.curve[i];
           const Sample sample =
               Time(point.rows, point.rows, bytes, [&] { return sequence.Time(point.rows, true); });
-          if (turn >= 0) point.passes.push_back(sample);
+          if (repeat >= 0) point.passes.push_back(sample);
         }
-        if (turn < 0 || first != 0) continue;
-        outcome.decoding.push_back(Time(1, 1, bytes, [&] { return PassInARow(sequence); }));
-        if (turn >= 3) continue;  // a prompt takes long
+        if (repeat < 0 || first != 0) continue;
+        outcome.decoding.push_back(
+            Time(1, 1, bytes, [&] { return TimeConsecutivePasses(sequence); }));
+        if (repeat >= 3) continue;  // a prompt takes long
         outcome.prompts.push_back(
             Time(kBenchRows, 1, bytes, [&] { return sequence.Time(kBenchRows, false); }));
       }
       FT_RETURN_IF_ERROR(sequence.status());
     }
-    outcome.limits.read_bytes.back() = Median(reads_);
-    std::tie(outcome.fewest_hand_over, outcome.most_hand_over) = Range(hand_overs_);
-    std::tie(outcome.fewest_loads, outcome.most_loads) = Range(loads_);
+    outcome.limits.read_bytes.back() = Median(bandwidths_);
+    std::tie(outcome.min_hand_over, outcome.max_hand_over) = Range(hand_overs_);
+    std::tie(outcome.min_loads, outcome.max_loads) = Range(loads_);
     return outcome;
   }
 
@@ -138,7 +139,7 @@ class Measurement {
   }
 
   // Returns the mean seconds of consecutive one-row passes: decoding without pauses.
-  static double PassInARow(TimedPasses& sequence) {
+  static double TimeConsecutivePasses(TimedPasses& sequence) {
     sequence.Time(1, /*all_logits=*/true);
     double seconds = 0;
     int passes = 0;
@@ -152,22 +153,22 @@ class Measurement {
   // returns the pass's seconds.
   template <typename Pass>
   Sample Time(int rows, int logit_rows, double bytes, const Pass& pass) {
-    const double read = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
-    reads_.push_back(read);
+    const double bandwidth = bandwidth_.Measure(bandwidth_.threads()), peak = peaks_.Measure(type_);
+    bandwidths_.push_back(bandwidth);
     hand_overs_.push_back(HandOver(pool_));
-    const double before = loads_.back();
+    const double loads_before = loads_.back();
     const double seconds = pass();
     // Measured once between two passes, and right after a pass, not right before one: threads that
     // have just finished or begun to wait sometimes make the next pass much slower.
     loads_.push_back(FirstCacheLoads(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
-    const double limit = std::max(bytes / read, macs / peak);
+    const double limit = std::max(bytes / bandwidth, macs / peak);
     return {seconds,
             limit,
             seconds / limit,
-            bytes / seconds / read,
+            bytes / seconds / bandwidth,
             macs / seconds / peak,
-            std::min(before, loads_.back())};
+            std::min(loads_before, loads_.back())};
   }
 
   const BenchOptions& options_;
@@ -176,13 +177,13 @@ class Measurement {
   ThreadPool& pool_;
   ReadBandwidth& bandwidth_;
   Peaks peaks_;
-  std::vector<double> reads_, hand_overs_, loads_;
+  std::vector<double> bandwidths_, hand_overs_, loads_;
 };
 
 void PrintPrompt(const Outcome& outcome) {
   const auto print = [](const Sample& pass) {
     std::printf("%.0f tokens/s, %.0f%% of the multiply-add peak", kBenchRows / pass.seconds,
-                100 * pass.peak);
+                100 * pass.peak_share);
   };
   std::printf("prompt ");
   print(Medians(outcome.prompts));
@@ -201,19 +202,20 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
               subject.backend->Name().c_str(), outcome.limits.threads);
   const Sample decoding = Medians(outcome.decoding);
   std::printf("autoregressive decoding %.1f tokens/s, %.0f%% of the %.1f GB/s this machine reads\n",
-              1 / decoding.seconds, 100 * decoding.reads, outcome.limits.bandwidth() * 1e-9);
+              1 / decoding.seconds, 100 * decoding.bandwidth_share,
+              outcome.limits.bandwidth() * 1e-9);
   if (outcome.curve.front().rows == 1) {
-    const Sample alone = Medians(outcome.curve.front().passes);
-    std::printf("with caches full of other data %.1f tokens/s, %.0f%%\n", 1 / alone.seconds,
-                100 * alone.reads);
+    const Sample cold = Medians(outcome.curve.front().passes);
+    std::printf("with caches full of other data %.1f tokens/s, %.0f%%\n", 1 / cold.seconds,
+                100 * cold.bandwidth_share);
   }
   if (outcome.limits.threads > 1) {
-    std::printf("hand-over to all threads and back %.2f to %.2f us\n",
-                outcome.fewest_hand_over * 1e6, outcome.most_hand_over * 1e6);
+    std::printf("hand-over to all threads and back %.2f to %.2f us\n", outcome.min_hand_over * 1e6,
+                outcome.max_hand_over * 1e6);
   }
   std::printf("L1 loads %.1f to %.1f G words/s; undisturbed: above %.1f before and after a pass\n",
-              outcome.fewest_loads * 1e-9, outcome.most_loads * 1e-9,
-              kUndisturbed * outcome.most_loads * 1e-9);
+              outcome.min_loads * 1e-9, outcome.max_loads * 1e-9,
+              kUndisturbed * outcome.max_loads * 1e-9);
   PrintPrompt(outcome);
   std::printf(
       "                                              undisturbed passes alone\n"
@@ -221,11 +223,11 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
   for (const Point& p : outcome.curve) {
     const Sample all = Medians(p.passes);
     std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
-                outcome.Ratio(p), all.times);
+                outcome.Ratio(p), all.times_limit);
     const Samples undisturbed = outcome.Undisturbed(p.passes);
     if (!undisturbed.empty()) {
-      const Sample alone = Medians(undisturbed);
-      std::printf(" %8.2f %6.2f", alone.seconds * 1e3, alone.times);
+      const Sample medians = Medians(undisturbed);
+      std::printf(" %8.2f %6.2f", medians.seconds * 1e3, medians.times_limit);
     } else {
       std::printf(" %8s %6s", "-", "-");
     }
@@ -239,26 +241,26 @@ Json OutcomeJson(const BenchModel& subject, const Outcome& outcome) {
     const Sample all = Medians(p.passes);
     Json point = {{"context", p.context},       {"rows", p.rows},
                   {"seconds", all.seconds},     {"ratio", outcome.Ratio(p)},
-                  {"limit_seconds", all.limit}, {"times_the_limit", all.times}};
+                  {"limit_seconds", all.limit}, {"times_the_limit", all.times_limit}};
     const Samples undisturbed = outcome.Undisturbed(p.passes);
     if (!undisturbed.empty()) {
-      const Sample alone = Medians(undisturbed);
+      const Sample medians = Medians(undisturbed);
       point["undisturbed"] = {{"passes", undisturbed.size()},
-                              {"seconds", alone.seconds},
-                              {"times_the_limit", alone.times}};
+                              {"seconds", medians.seconds},
+                              {"times_the_limit", medians.times_limit}};
     }
     curve.push_back(std::move(point));
   }
   const Sample decoding = Medians(outcome.decoding), prompt = Medians(outcome.prompts);
   return {{"decode",
            {{"tokens_per_second", 1 / decoding.seconds},
-            {"bandwidth_fraction", decoding.reads},
+            {"bandwidth_fraction", decoding.bandwidth_share},
             {"prompt_tokens_per_second", kBenchRows / prompt.seconds},
-            {"prompt_peak_fraction", prompt.peak},
+            {"prompt_peak_fraction", prompt.peak_share},
             {"load_seconds", subject.load_seconds},
             {"weight_bytes", subject.model->weight_bytes()},
-            {"hand_over_seconds", {outcome.fewest_hand_over, outcome.most_hand_over}},
-            {"first_cache_words_per_second", {outcome.fewest_loads, outcome.most_loads}}}},
+            {"hand_over_seconds", {outcome.min_hand_over, outcome.max_hand_over}},
+            {"first_cache_words_per_second", {outcome.min_loads, outcome.max_loads}}}},
           {"curve", curve},
           {"limits", LimitsJson(outcome.limits)}};
 }
@@ -286,10 +288,9 @@ std::string CurvePicture(const BenchOptions& options, const BenchModel& subject,
 Status BenchDecode(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(OutputFile svg, OutputFile::Open(options.svg));
-  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
-  if (types.size() != 1) return Error{"bench decode measures one --type at a time"};
+  FT_ASSIGN_OR_RETURN(const DType type, ParseOneType(options.types));
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
-  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, type));
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
   FT_ASSIGN_OR_RETURN(const auto bandwidth, ReadBandwidth::Create(*pool));
   FT_ASSIGN_OR_RETURN(const Outcome outcome,

@@ -258,7 +258,7 @@ void AddBenchDraftArgs(CLI::App& app, BenchDraftArgs* args) {
   app.add_flag("--random-draft", args->random,
                "a HASS draft with random weights instead of a file");
   app.add_flag("--parts", args->parts, "also show how long each part of a draft takes");
-  app.add_option("--context", args->context, "committed positions (256)")
+  app.add_option("--context", args->context, "cached positions (256)")
       ->check(CLI::Range(1, 1 << 16));
   app.add_option("--depth", args->depth, "levels of the drafts that are timed (5)")
       ->check(CLI::Range(2, 15));

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kBufferBytes = size_t{768} << 20;  // much larger than a last-level cache
 
 // Measures `rate` on every thread at the same time and returns the sum.
-double Together(ThreadPool& pool, double (*rate)()) {
+double SumOverThreads(ThreadPool& pool, double (*rate)()) {
   std::vector<double> rates(static_cast<size_t>(pool.threads()));
   pool.Run([&](int thread) { rates[static_cast<size_t>(thread)] = rate(); });
   double sum = 0;
@@ -42,7 +42,7 @@ ReadBandwidth::ReadBandwidth(ThreadPool& pool, PageMemory data)
   });
   // Hardware prefetchers differ in how many streams they follow best.
   std::vector<double> rates[2];
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int repeat = 0; repeat < 3; ++repeat) {
     for (size_t i = 0; i < 2; ++i) {
       streams_ = i == 0 ? 1 : 4;
       rates[i].push_back(Measure(pool_.threads()));
@@ -64,28 +64,28 @@ double ReadBandwidth::Measure(int readers) {
 }
 
 double Peaks::Measure(DType type) {
-  if (BlockElements(type) > 1) return Together(pool_, Int8Peak);
-  const double floats = Together(pool_, F32Peak);
-  return type == DType::kBF16 ? std::max(floats, Together(pool_, Bf16Peak)) : floats;
+  if (BlockElements(type) > 1) return SumOverThreads(pool_, Int8Peak);
+  const double floats = SumOverThreads(pool_, F32Peak);
+  return type == DType::kBF16 ? std::max(floats, SumOverThreads(pool_, Bf16Peak)) : floats;
 }
 
 // The figure shows where threads run: a hand-over between cores that share a cache takes half as
 // long as between cores that do not. On virtual machines the placement changes within minutes, and
 // the memory bandwidth with it.
 double HandOver(ThreadPool& pool) {
-  constexpr int kTurns = 20, kJobs = 100;
+  constexpr int kRepeats = 20, kJobs = 100;
   if (pool.threads() == 1) return 0;
-  std::vector<double> turns;
-  turns.reserve(kTurns);
-  for (int i = 0; i < kTurns; ++i) {
-    turns.push_back(Seconds([&] {
+  std::vector<double> seconds;
+  seconds.reserve(kRepeats);
+  for (int i = 0; i < kRepeats; ++i) {
+    seconds.push_back(Seconds([&] {
       for (int j = 0; j < kJobs; ++j) pool.Run([](int) {});
     }));
   }
-  return Median(std::move(turns)) / kJobs;
+  return Median(std::move(seconds)) / kJobs;
 }
 
-double FirstCacheLoads(ThreadPool& pool) { return Together(pool, FirstCacheLoadRate); }
+double FirstCacheLoads(ThreadPool& pool) { return SumOverThreads(pool, FirstCacheLoadRate); }
 
 Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats) {
   MachineLimits limits;
@@ -96,11 +96,11 @@ Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats) {
     for (int t = 1; t <= limits.threads; ++t) {
       reads[static_cast<size_t>(t - 1)].push_back(bandwidth->Measure(t));
     }
-    limits.int8_macs = std::max(limits.int8_macs, Together(pool, Int8Peak));
-    limits.bf16_macs = std::max(limits.bf16_macs, Together(pool, Bf16Peak));
-    limits.f32_macs = std::max(limits.f32_macs, Together(pool, F32Peak));
+    limits.int8_macs = std::max(limits.int8_macs, SumOverThreads(pool, Int8Peak));
+    limits.bf16_macs = std::max(limits.bf16_macs, SumOverThreads(pool, Bf16Peak));
+    limits.f32_macs = std::max(limits.f32_macs, SumOverThreads(pool, F32Peak));
     limits.first_cache_loads =
-        std::max(limits.first_cache_loads, Together(pool, FirstCacheLoadRate));
+        std::max(limits.first_cache_loads, SumOverThreads(pool, FirstCacheLoadRate));
   }
   limits.hand_over = HandOver(pool);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
@@ -133,6 +133,12 @@ Result<std::vector<DType>> ParseTypes(const std::string& list) {
     begin = end + 1;
   }
   return types;
+}
+
+Result<DType> ParseOneType(const std::string& list) {
+  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(list));
+  if (types.size() == 1) return types[0];
+  return Error{"--type " + list + ": this command measures one number format at a time"};
 }
 
 Status BenchLimits(const BenchOptions& options) {

@@ -34,9 +34,9 @@ class ChildProcess {
   // REQUIRES: this process has one thread.
   static Result<std::unique_ptr<ChildProcess>> Start(const std::function<void(int socket)>& body) {
     int sockets[2];  // the parent's end, the child's end
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return Fault(errno);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return StartError(errno);
     const pid_t id = fork();
-    const int fault = errno;
+    const int fork_errno = errno;
     if (id == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       close(sockets[0]);
@@ -45,7 +45,7 @@ class ChildProcess {
     }
     close(sockets[1]);
     std::unique_ptr<ChildProcess> child(new ChildProcess(id, sockets[0]));
-    if (id < 0) return Fault(fault);
+    if (id < 0) return StartError(fork_errno);
     return child;
   }
   ~ChildProcess() {
@@ -61,8 +61,8 @@ class ChildProcess {
 
  private:
   ChildProcess(pid_t id, int socket) : id_(id), socket_(socket) {}
-  static Error Fault(int fault) {
-    return {"cannot start a process: " + std::string(strerror(fault))};
+  static Error StartError(int error_number) {
+    return {"cannot start a process: " + std::string(strerror(error_number))};
   }
 
   pid_t id_;
@@ -81,14 +81,14 @@ bool Receive(int socket, void* data, size_t size) {
 // A message from a decoding process: its token rate (0: it has loaded the model), or an error.
 struct Reply {
   double tokens_per_second = 0;
-  char fault[1024] = {};
+  char error[1024] = {};
 };
 
 // Body of a decoding process: loads the model and sends a Reply; then, for each byte that arrives,
 // measures and sends another.
 Status Decode(const NeighbourOptions& options, int socket) {
-  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
-  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, types.front()));
+  FT_ASSIGN_OR_RETURN(const DType type, ParseOneType(options.bench.types));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options.bench, type));
   TimedPasses passes(*subject.model, DType::kF16, options.bench.contexts.front());
   passes.Time(/*rows=*/1, /*all_logits=*/true);
   Reply reply;
@@ -96,13 +96,13 @@ Status Decode(const NeighbourOptions& options, int socket) {
   while (Send(socket, &reply, sizeof reply) && Receive(socket, &command, 1)) {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point begin = Clock::now();
-    std::chrono::duration<double> passed{};
+    std::chrono::duration<double> elapsed{};
     int tokens = 0;
-    for (; passed.count() < options.seconds; passed = Clock::now() - begin, ++tokens) {
+    for (; elapsed.count() < options.seconds; elapsed = Clock::now() - begin, ++tokens) {
       passes.Time(1, true);
     }
     FT_RETURN_IF_ERROR(passes.status());
-    reply.tokens_per_second = tokens / passed.count();
+    reply.tokens_per_second = tokens / elapsed.count();
   }
   return {};
 }
@@ -111,7 +111,7 @@ void DecodeOrReport(const NeighbourOptions& options, int socket) {
   const Status status = Decode(options, socket);
   if (status.ok()) return;
   Reply reply;
-  std::snprintf(reply.fault, sizeof reply.fault, "%s", status.error().message.c_str());
+  std::snprintf(reply.error, sizeof reply.error, "%s", status.error().message.c_str());
   Send(socket, &reply, sizeof reply);
 }
 
@@ -123,7 +123,7 @@ Result<double> ReceiveRate(const ChildProcess& child) {
   if (!Receive(child.socket(), &reply, sizeof reply)) {
     return Error{"a decoding process ended unexpectedly"};
   }
-  if (reply.fault[0] != 0) return Error{reply.fault};
+  if (reply.error[0] != 0) return Error{reply.error};
   return reply.tokens_per_second;
 }
 

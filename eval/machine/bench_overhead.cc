@@ -68,10 +68,10 @@ std::vector<Token> ZipfText(int vocab, int length) {
 struct StepTimes {
   int nodes = 0;  // of a step's tree, with its root
   double step = 0, forward = 0, draft = 0;
-  double other() const { return step - forward; }
+  double overhead_seconds() const { return step - forward; }
 };
 
-struct LookUp {
+struct DraftTime {
   std::string drafter;
   double median = 0, slowest = 0;  // seconds of a draft: median and maximum over the steps
 };
@@ -85,10 +85,10 @@ class Overhead {
     prompt_ = std::span(text_).first(static_cast<size_t>(context));
   }
 
-  Result<StepTimes> Steps() {
+  Result<StepTimes> TimeSteps() {
     EndlessGuesses guesses(model_.config().vocab);
-    const Json none = Json::object();
-    FT_ASSIGN_OR_RETURN(const auto verifier, NewVerifier("exact", {model_.backend(), none}));
+    const Json no_options = Json::object();
+    FT_ASSIGN_OR_RETURN(const auto verifier, NewVerifier("exact", {model_.backend(), no_options}));
     const std::string spec = "eagle2:total_token=" + std::to_string(options_.nodes);
     FT_ASSIGN_OR_RETURN(const auto tree, NewTreePolicy(spec));
     Generator generator(model_, &guesses, *verifier,
@@ -112,7 +112,7 @@ class Overhead {
 
   // Times drafts of the drafter `name` before every step through a text with recurring tokens. Each
   // time is the median of three drafts.
-  Result<LookUp> Guesses(const std::string& name) {
+  Result<DraftTime> TimeDrafts(const std::string& name) {
     const Json options = Json::object();
     FT_ASSIGN_OR_RETURN(const auto drafter,
                         NewDrafter(name, {model_, Capacity(), options, "", nullptr}));
@@ -126,18 +126,18 @@ class Overhead {
     Session* batch[] = {session.get()};
     std::vector<double> seconds;
     while (!session->done()) {
-      std::vector<double> again(3);
-      for (double& time : again) {
+      std::vector<double> repeats(3);
+      for (double& time : repeats) {
         Status drafted;
         time = Seconds([&] {
           if (const auto trees = generator.Draft(batch); !trees.ok()) drafted = trees.error();
         });
         FT_RETURN_IF_ERROR(drafted);
       }
-      seconds.push_back(Median(again));
+      seconds.push_back(Median(repeats));
       FT_RETURN_IF_ERROR(generator.Step(batch));
     }
-    return LookUp{name, Median(seconds), *std::max_element(seconds.begin(), seconds.end())};
+    return DraftTime{name, Median(seconds), *std::max_element(seconds.begin(), seconds.end())};
   }
 
  private:
@@ -151,14 +151,14 @@ class Overhead {
   std::span<const Token> prompt_;
 };
 
-void Print(const StepTimes& t, const std::vector<LookUp>& look_ups, int context) {
+void Print(const StepTimes& t, const std::vector<DraftTime>& draft_times, int context) {
   std::printf("a step with %d nodes at %d positions: %.3f ms\n", t.nodes, context, t.step * 1e3);
   std::printf("  the target's pass  %9.3f ms\n", t.forward * 1e3);
-  std::printf("  all the rest       %9.3f ms  %.2f %% of the step\n", t.other() * 1e3,
-              100 * t.other() / t.step);
-  for (const LookUp& l : look_ups) {
-    std::printf("a draft by %-8s %10.1f us, at most %.1f us\n", l.drafter.c_str(), l.median * 1e6,
-                l.slowest * 1e6);
+  std::printf("  all the rest       %9.3f ms  %.2f %% of the step\n", t.overhead_seconds() * 1e3,
+              100 * t.overhead_seconds() / t.step);
+  for (const DraftTime& time : draft_times) {
+    std::printf("a draft by %-8s %10.1f us, at most %.1f us\n", time.drafter.c_str(),
+                time.median * 1e6, time.slowest * 1e6);
   }
 }
 
@@ -166,24 +166,25 @@ void Print(const StepTimes& t, const std::vector<LookUp>& look_ups, int context)
 
 Status BenchOverhead(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
-  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
-  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types.front()));
+  FT_ASSIGN_OR_RETURN(const DType type, ParseOneType(options.types));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, type));
   Overhead overhead(options, *subject.model);
-  FT_ASSIGN_OR_RETURN(const StepTimes times, overhead.Steps());
-  std::vector<LookUp> look_ups;
+  FT_ASSIGN_OR_RETURN(const StepTimes times, overhead.TimeSteps());
+  std::vector<DraftTime> draft_times;
   Json list = Json::array();
   for (const std::string& name : options.drafters) {
-    FT_ASSIGN_OR_RETURN(LookUp l, overhead.Guesses(name));
-    list.push_back({{"drafter", l.drafter}, {"seconds", l.median}, {"seconds_most", l.slowest}});
-    look_ups.push_back(std::move(l));
+    FT_ASSIGN_OR_RETURN(DraftTime time, overhead.TimeDrafts(name));
+    list.push_back(
+        {{"drafter", time.drafter}, {"seconds", time.median}, {"seconds_most", time.slowest}});
+    draft_times.push_back(std::move(time));
   }
-  Print(times, look_ups, options.contexts.front());
+  Print(times, draft_times, options.contexts.front());
   return WriteJson(json, {{"nodes", times.nodes},
                           {"context", options.contexts.front()},
                           {"step_seconds", times.step},
                           {"forward_seconds", times.forward},
                           {"draft_seconds", times.draft},
-                          {"overhead", times.other() / times.step},
+                          {"overhead", times.overhead_seconds() / times.step},
                           {"look_ups", std::move(list)}});
 }
 

@@ -88,7 +88,7 @@ FT_TILE_LOOP(Int8Amx, "tdpbusd")
 FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 #undef FT_TILE_LOOP
 
-bool HasBest(CpuIsa isa) { return AvailableCpuIsas().back() == isa; }
+bool IsBestIsa(CpuIsa isa) { return AvailableCpuIsas().back() == isa; }
 
 bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
 bool HasBf16() { return HasVnni() && __builtin_cpu_supports("avx512bf16"); }
@@ -105,8 +105,8 @@ void F32Portable() {
   for (float a : acc) sink = sink + a;
 }
 
-// Reads `bytes` bytes in kStreams interleaved streams and prefetches kAhead bytes ahead in each.
-template <size_t kStreams, size_t kAhead>
+// Reads `bytes` bytes in kStreams interleaved streams, prefetching kPrefetchBytes ahead in each.
+template <size_t kStreams, size_t kPrefetchBytes>
 uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   constexpr size_t kLine = 64;
   const size_t part = bytes / kStreams / kLine * kLine;
@@ -114,7 +114,7 @@ uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   for (size_t i = 0; i < part; i += kLine) {
     for (size_t stream = 0; stream < kStreams; ++stream) {
       const std::byte* at = data + stream * part + i;
-      __builtin_prefetch(at + kAhead, 0, 2);
+      __builtin_prefetch(at + kPrefetchBytes, 0, 2);
       uint64_t word;
       std::memcpy(&word, at, sizeof(word));
       sum += word;
@@ -127,9 +127,9 @@ uint64_t ReadStreams(const std::byte* data, size_t bytes) {
 
 double Int8Peak() {
 #if defined(__x86_64__)
-  if (HasBest(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
+  if (IsBestIsa(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
   if (HasVnni()) return BestRate(Int8Avx512, 64);
-  if (HasBest(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
+  if (IsBestIsa(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
   // Halved, because every vpmaddubsw needs a second instruction that adds pairs of products.
   if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;
 #endif
@@ -138,7 +138,7 @@ double Int8Peak() {
 
 double Bf16Peak() {
 #if defined(__x86_64__)
-  if (HasBest(CpuIsa::kAmx)) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
+  if (IsBestIsa(CpuIsa::kAmx)) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
   if (HasBf16()) return BestRate(Bf16Avx512, 32);
 #endif
   return F32Peak();
@@ -153,12 +153,12 @@ double F32Peak() {
 }
 
 double FirstCacheLoadRate() {
-  constexpr int kWords = 512, kTogether = 8;
+  constexpr int kWords = 512, kUnrolled = 8;
   constexpr int64_t kTimes = 40'000;
   alignas(64) const volatile uint64_t words[kWords] = {};
   const Clock::time_point start = Clock::now();
   for (int64_t time = 0; time < kTimes; ++time) {
-    for (const volatile uint64_t* at = words; at < words + kWords; at += kTogether) {
+    for (const volatile uint64_t* at = words; at < words + kWords; at += kUnrolled) {
       (void)at[0], (void)at[1], (void)at[2], (void)at[3];
       (void)at[4], (void)at[5], (void)at[6], (void)at[7];
     }

@@ -71,23 +71,22 @@ Json PassJson(const PassProfile& pass) {
 
 Status BenchProfile(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
-  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.types));
-  if (types.size() != 1) return Error{"bench profile measures one --type at a time"};
+  FT_ASSIGN_OR_RETURN(const DType type, ParseOneType(options.types));
   FT_ASSIGN_OR_RETURN(const DType cache, ParseDType(options.cache));
-  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, types[0]));
+  FT_ASSIGN_OR_RETURN(BenchModel subject, LoadBenchModel(options, type));
   const int threads = subject.backend->threads();
-  std::printf("%s, %d threads, %d committed positions; means of %d passes\n",
-              subject.backend->Name().c_str(), threads, options.contexts.front(), options.repeats);
+  std::printf("%s, %d threads, %d cached positions; %d passes\n", subject.backend->Name().c_str(),
+              threads, options.contexts.front(), options.repeats);
   TimedPasses passes(*subject.model, cache, options.contexts.front());
   FT_RETURN_IF_ERROR(passes.status());
-  Json all = Json::array();
+  Json profiles = Json::array();
   for (const int rows : options.rows) {
     const PassProfile pass = ProfilePasses(options, *subject.backend, passes, rows);
     FT_RETURN_IF_ERROR(passes.status());
     Print(pass, threads);
-    all.push_back(PassJson(pass));
+    profiles.push_back(PassJson(pass));
   }
-  return WriteJson(json, {{"threads", threads}, {"passes", all}});
+  return WriteJson(json, {{"threads", threads}, {"passes", profiles}});
 }
 
 }  // namespace foretoken

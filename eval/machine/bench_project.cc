@@ -20,14 +20,15 @@ struct Costs {
 Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
   const DType cache = DType::kF16;
   const int context = options.bench.contexts.front();
-  TimedPasses of_target(target, cache, context), of_draft(draft, cache, context);
+  TimedPasses target_passes(target, cache, context), draft_passes(draft, cache, context);
   std::vector<double> one_row, verify, level;
-  for (int turn = -1; turn < options.bench.repeats; ++turn) {
-    const double times[] = {of_target.Time(1, true), of_target.Time(options.bench.nodes, true),
-                            of_draft.Time(options.level_rows, true)};
-    FT_RETURN_IF_ERROR(of_target.status());
-    FT_RETURN_IF_ERROR(of_draft.status());
-    if (turn < 0) continue;  // warms up
+  for (int repeat = -1; repeat < options.bench.repeats; ++repeat) {
+    const double times[] = {target_passes.Time(1, true),
+                            target_passes.Time(options.bench.nodes, true),
+                            draft_passes.Time(options.level_rows, true)};
+    FT_RETURN_IF_ERROR(target_passes.status());
+    FT_RETURN_IF_ERROR(draft_passes.status());
+    if (repeat < 0) continue;  // warms up
     one_row.push_back(times[0]);
     verify.push_back(times[1]);
     level.push_back(times[2]);
@@ -37,16 +38,16 @@ Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft
 
 // `cycle`: seconds; `rate`: tokens per second.
 struct Projection {
-  double cycle = 0, rate = 0, speedup = 0, even = 0;
+  double cycle = 0, rate = 0, speedup = 0, break_even_tau = 0;
 };
 
-// M-2: a cycle drafts, then verifies, and emits tau tokens. `even`: the tau at which the speed-up
-// is 1.
+// M-2: a cycle drafts, then verifies, and emits tau tokens. `break_even_tau`: the tau at which the
+// speed-up is 1.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
   Projection p{.cycle = costs.verify + options.levels * costs.level};
   p.rate = options.tau / p.cycle;
   p.speedup = p.rate * costs.one_row;
-  p.even = p.cycle / costs.one_row;
+  p.break_even_tau = p.cycle / costs.one_row;
   return p;
 }
 
@@ -65,7 +66,7 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
   std::printf(
       "projection, nothing was decoded: %d levels and a pass take %.2f ms; at tau %.2f\n"
       "that is %.2f tokens/s, %.2fx the baseline. The speed-up exceeds 1 above tau %.2f.\n",
-      options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.even);
+      options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.break_even_tau);
 }
 
 // Makes the draft: a model of the shape options.draft, or one layer of the target's shape, like the
@@ -84,15 +85,14 @@ Result<std::unique_ptr<Model>> NewDraft(const ProjectOptions& options, const Mod
 
 Status BenchProject(const ProjectOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.bench.json));
-  FT_ASSIGN_OR_RETURN(const std::vector<DType> types, ParseTypes(options.bench.types));
-  if (types.size() != 1) return Error{"bench project measures one --type at a time"};
+  FT_ASSIGN_OR_RETURN(const DType type, ParseOneType(options.bench.types));
   if (options.tau > options.bench.nodes) {  // at most N - 1 accepted nodes and the bonus
-    return Error{"--tau: a tree of " + std::to_string(options.bench.nodes) +
-                 " nodes, including the root, writes at most as many tokens per cycle"};
+    const std::string nodes = std::to_string(options.bench.nodes);
+    return Error{"--tau: a cycle with a tree of " + nodes +
+                 " nodes, including the root, emits at most " + nodes + " tokens"};
   }
-  FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, types[0]));
-  FT_ASSIGN_OR_RETURN(const auto draft,
-                      NewDraft(options, *subject.model, types[0], *subject.backend));
+  FT_ASSIGN_OR_RETURN(const BenchModel subject, LoadBenchModel(options.bench, type));
+  FT_ASSIGN_OR_RETURN(const auto draft, NewDraft(options, *subject.model, type, *subject.backend));
   FT_ASSIGN_OR_RETURN(const Costs costs, Measure(options, *subject.model, *draft));
   const Projection p = Project(options, costs);
   Print(options, costs, p, subject.backend->Name());
@@ -109,7 +109,7 @@ Status BenchProject(const ProjectOptions& options) {
                           {"cycle_seconds", p.cycle},
                           {"tokens_per_second", p.rate},
                           {"speedup", p.speedup},
-                          {"tau_even", p.even}});
+                          {"tau_even", p.break_even_tau}});
 }
 
 }  // namespace foretoken

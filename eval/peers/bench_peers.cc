@@ -23,14 +23,14 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kOther = "the other";
-constexpr const char* kAutomatic = "auto";  // the name of our drafter and of its row
+constexpr const char* kPeerEngine = "the other";
+constexpr const char* kAutoDrafter = "auto";  // the name of our drafter and of its row
 
 // A row of the printed table: one engine in one mode, with its token rate for each question.
-struct PeerColumn {
+struct PeerRow {
   std::string engine, mode;
   std::vector<double> rates;
-  int same = 0;  // ours: answers equal to our baseline's; peers: answers that contain it
+  int same_text = 0;  // ours: answers equal to our baseline's; peers: answers that contain it
 };
 
 class PeerBench {
@@ -52,8 +52,8 @@ class PeerBench {
   PeerBench& operator=(const PeerBench&) = delete;
 
   Status CheckAnyPeer() const {
-    const auto runs = [](const PeerMode& m) { return !m.commands.empty(); };
-    if (std::ranges::any_of(modes_, runs)) return {};
+    const auto has_program = [](const PeerMode& m) { return !m.commands.empty(); };
+    if (std::ranges::any_of(modes_, has_program)) return {};
     return Error{
         "no other engine on this machine: none of llama-completion, llama-cli, "
         "llama-speculative-simple and llama-lookup is " +
@@ -82,17 +82,18 @@ class PeerBench {
                              "same text as ours"})
                    .c_str(),
                stdout);
-    for (const PeerColumn& c : columns_) {
-      if (c.rates.empty()) continue;
-      const Interval interval = BootstrapMedian(c.rates);
-      std::fputs(MarkdownRow({c.engine, c.mode,
-                              NumberText("%.1f", Median(c.rates)) + " [" +
-                                  NumberText("%.1f", interval.low) + ", " +
-                                  NumberText("%.1f", interval.high) + "]",
-                              NumberText("%.2fx", RatioToBaseline(c)),
-                              std::to_string(c.same) + " of " + std::to_string(c.rates.size())})
-                     .c_str(),
-                 stdout);
+    for (const PeerRow& row : rows_) {
+      if (row.rates.empty()) continue;
+      const Interval interval = BootstrapMedian(row.rates);
+      std::fputs(
+          MarkdownRow({row.engine, row.mode,
+                       NumberText("%.1f", Median(row.rates)) + " [" +
+                           NumberText("%.1f", interval.low) + ", " +
+                           NumberText("%.1f", interval.high) + "]",
+                       NumberText("%.2fx", RatioToBaseline(row)),
+                       std::to_string(row.same_text) + " of " + std::to_string(row.rates.size())})
+              .c_str(),
+          stdout);
     }
     for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
     std::puts(
@@ -102,17 +103,17 @@ class PeerBench {
 
   Json ToJson() const {
     Json results = Json::array();
-    for (const PeerColumn& c : columns_) {
-      if (c.rates.empty()) continue;
-      const Interval interval = BootstrapMedian(c.rates);
-      results.push_back({{"engine", c.engine},
-                         {"mode", c.mode},
-                         {"tokens_per_second", Median(c.rates)},
+    for (const PeerRow& row : rows_) {
+      if (row.rates.empty()) continue;
+      const Interval interval = BootstrapMedian(row.rates);
+      results.push_back({{"engine", row.engine},
+                         {"mode", row.mode},
+                         {"tokens_per_second", Median(row.rates)},
                          {"low", interval.low},
                          {"high", interval.high},
-                         {"over_plain", RatioToBaseline(c)},
-                         {"answers", c.rates.size()},
-                         {"same_text", c.same}});
+                         {"over_plain", RatioToBaseline(row)},
+                         {"answers", row.rates.size()},
+                         {"same_text", row.same_text}});
     }
     return {{"model", args_.model.path}, {"results", std::move(results)}, {"notes", notes_}};
   }
@@ -133,42 +134,42 @@ class PeerBench {
         method.draft.options.emplace_back("draft_model", args_.draft_model);
       }
       methods_.push_back(std::move(method));
-      columns_.push_back({.engine = "foretoken", .mode = mode.name});
+      rows_.push_back({.engine = "foretoken", .mode = mode.name});
       if (mode.commands.empty()) {
         notes_.push_back(mode.name + ": no program on this machine supports it");
         continue;
       }
-      columns_.push_back({.engine = kOther, .mode = mode.name});
+      rows_.push_back({.engine = kPeerEngine, .mode = mode.name});
     }
     PlanAutomatic();
   }
 
   // Adds the drafter `auto`, our default, which no peer has.
   void PlanAutomatic() {
-    SpecMethod method{.name = kAutomatic};
-    method.draft.drafter = kAutomatic;
+    SpecMethod method{.name = kAutoDrafter};
+    method.draft.drafter = kAutoDrafter;
     method.draft.tree = TreeOf(method.draft);
     if (!args_.draft_model.empty()) {
       method.draft.options.emplace_back("draft_model", args_.draft_model);
     }
     methods_.push_back(std::move(method));
-    columns_.push_back({.engine = "foretoken", .mode = kAutomatic});
+    rows_.push_back({.engine = "foretoken", .mode = kAutoDrafter});
   }
 
-  PeerColumn* Column(const std::string& engine, const std::string& mode) {
-    const auto at = std::ranges::find_if(
-        columns_, [&](const PeerColumn& c) { return c.engine == engine && c.mode == mode; });
-    return at == columns_.end() ? nullptr : &*at;
+  PeerRow* FindRow(const std::string& engine, const std::string& mode) {
+    const auto found = std::ranges::find_if(
+        rows_, [&](const PeerRow& row) { return row.engine == engine && row.mode == mode; });
+    return found == rows_.end() ? nullptr : &*found;
   }
 
   // Records our answers to a question, then asks the peers.
   Status AskAll(const SpecQuestion& question, const std::vector<SpecAnswer>& answers) {
     if (answers[0].turns.empty()) return {};  // the prompt is longer than the context
     for (size_t m = 0; m < methods_.size(); ++m) {
-      PeerColumn* own = OurColumn(methods_[m].name);
+      PeerRow* our_row = OurRow(methods_[m].name);
       const Timing timing = answers[m].GenerationOnly();
-      own->rates.push_back(Ratio(timing.tokens, timing.seconds));
-      own->same += answers[m].turns == answers[0].turns ? 1 : 0;
+      our_row->rates.push_back(Ratio(timing.tokens, timing.seconds));
+      our_row->same_text += answers[m].turns == answers[0].turns ? 1 : 0;
     }
     const ChatMessage message{"user", question.turns[0]};
     FT_ASSIGN_OR_RETURN(const std::string prompt, prompter_.Text({&message, 1}));
@@ -180,8 +181,8 @@ class PeerBench {
                         .threads = loaded_.backend->threads(),
                         .context = loaded_.model->config().context};
     for (PeerMode& mode : modes_) {
-      PeerColumn* column = Column(kOther, mode.name);
-      if (column == nullptr) continue;
+      PeerRow* row = FindRow(kPeerEngine, mode.name);
+      if (row == nullptr) continue;
       if (mode.commands.empty()) continue;  // all commands failed on an earlier question
       const Result<PeerAnswer> answer = AskPeer(&mode, task);
       if (!answer.ok()) {
@@ -190,23 +191,23 @@ class PeerBench {
         continue;
       }
       if (answer->tokens_per_second <= 0) continue;
-      column->rates.push_back(answer->tokens_per_second);
+      row->rates.push_back(answer->tokens_per_second);
       const std::string& ours = answers[0].texts[0];
-      column->same += answer->text.find(ours) != std::string::npos ? 1 : 0;
+      row->same_text += answer->text.find(ours) != std::string::npos ? 1 : 0;
     }
     return {};
   }
 
-  PeerColumn* OurColumn(const std::string& drafter) {
+  PeerRow* OurRow(const std::string& drafter) {
     const auto mode = std::ranges::find(modes_, drafter, &PeerMode::drafter);
-    return Column("foretoken", mode == modes_.end() ? drafter : mode->name);
+    return FindRow("foretoken", mode == modes_.end() ? drafter : mode->name);
   }
 
   // Returns the ratio of a row's median rate to that of its engine's baseline; 0 without one.
-  double RatioToBaseline(const PeerColumn& column) const {
-    for (const PeerColumn& baseline : columns_) {
-      if (baseline.engine != column.engine || baseline.mode != modes_[0].name) continue;
-      return baseline.rates.empty() ? 0 : Median(column.rates) / Median(baseline.rates);
+  double RatioToBaseline(const PeerRow& row) const {
+    for (const PeerRow& baseline : rows_) {
+      if (baseline.engine != row.engine || baseline.mode != modes_[0].name) continue;
+      return baseline.rates.empty() ? 0 : Median(row.rates) / Median(baseline.rates);
     }
     return 0;
   }
@@ -216,7 +217,7 @@ class PeerBench {
   const ChatPrompter& prompter_;
   std::vector<PeerMode> modes_;  // the first is autoregressive decoding
   std::vector<SpecMethod> methods_;
-  std::vector<PeerColumn> columns_;
+  std::vector<PeerRow> rows_;
   std::vector<std::string> notes_;
   std::string prompt_file_;
 };

@@ -10,7 +10,7 @@
 namespace foretoken {
 namespace {
 
-constexpr std::string_view kDraftWord = "DRAFT";
+constexpr std::string_view kDraftPlaceholder = "DRAFT";
 // Maximum number of runs of a command for one answer: some peers log from a background thread,
 // so the end of the log is sometimes lost.
 constexpr int kTries = 4;
@@ -30,12 +30,12 @@ std::vector<std::string> CommandOf(const PeerLine& line, const std::string& fold
                                    const std::string& draft_model) {
   const std::string program = FindProgram(line.program, folder);
   const bool needs_draft =
-      std::string_view(line.arguments).find(kDraftWord) != std::string_view::npos;
+      std::string_view(line.arguments).find(kDraftPlaceholder) != std::string_view::npos;
   if (program.empty() || (needs_draft && draft_model.empty())) return {};
   std::vector<std::string> command{program};
   std::istringstream words(line.arguments);
   for (std::string word; words >> word;) {
-    command.push_back(word == kDraftWord ? draft_model : word);
+    command.push_back(word == kDraftPlaceholder ? draft_model : word);
   }
   return command;
 }
@@ -85,8 +85,8 @@ std::optional<double> ParsePeerRate(const std::string& output) {
       const auto rate = NumberBefore(line, "t/s");
       if (rate) decoded_rate = rate;
     }
-    const bool prompt = line.find("prompt eval time") != std::string::npos;
-    if (line.find("eval time =") == std::string::npos || prompt) continue;
+    const bool is_prompt = line.find("prompt eval time") != std::string::npos;
+    if (line.find("eval time =") == std::string::npos || is_prompt) continue;
     const auto rate = NumberBefore(line, "tokens per second");
     if (rate) eval_rate = rate;
   }

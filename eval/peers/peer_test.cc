@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
 // The rate is that of decoding, without prefill.
-TEST(PeerRate, IsThatOfTheAnswer) {
+TEST(PeerRate, ExcludesPrefill) {
   const std::string timings =
       "llama_perf_context_print: prompt eval time =      49.12 ms /     5 tokens (    9.82 ms per "
       "token,   101.79 tokens per second)\n"
@@ -51,7 +51,7 @@ class PeerRun : public ::testing::Test {
   fs::path folder_;
 };
 
-TEST_F(PeerRun, KeepsStreamsAndStatusApart) {
+TEST_F(PeerRun, ReturnsBothStreamsAndTheStatus) {
   Write("both", "head -c 100000 /dev/zero | tr '\\0' x; echo words >&2; cat; exit 3");
   const auto output = RunProcess({(folder_ / "both").string()});
   ASSERT_TRUE(output.ok());
@@ -60,10 +60,10 @@ TEST_F(PeerRun, KeepsStreamsAndStatusApart) {
   EXPECT_EQ(output->status, 3);
   Write("killed", "kill -9 $$");
   EXPECT_EQ(RunProcess({(folder_ / "killed").string()})->status, 137);
-  EXPECT_THAT(RunProcess({(folder_ / "none").string()}).error().message, HasSubstr("none: "));
+  EXPECT_THAT(RunProcess({(folder_ / "missing").string()}).error().message, HasSubstr("missing: "));
 }
 
-TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
+TEST_F(PeerRun, UsesTheFirstCommandThatAnswers) {
   Write("llama-completion", "echo no such option >&2; exit 1");
   Write("llama-cli",
         "echo $8 $9; echo 'eval time = 1 ms / 2 runs (1 ms, 50.5 tokens per second)' >&2");
@@ -84,7 +84,7 @@ TEST_F(PeerRun, TakesTheFirstCommandThatAnswers) {
 }
 
 // Command lines that need a draft model get its file.
-TEST_F(PeerRun, GivesTheDraftToThoseThatNeedOne) {
+TEST_F(PeerRun, PassesTheDraftToCommandsThatNeedOne) {
   Write("llama-speculative-simple", "true");
   const auto modes = FindPeers(folder_.string(), "small.gguf");
   const std::string program = (folder_ / "llama-speculative-simple").string();

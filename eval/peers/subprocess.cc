@@ -49,7 +49,7 @@ bool Drain(int file, std::string* text) {
 void ReadBoth(const Pipe& out, const Pipe& err, ProcessOutput* output) {
   pollfd files[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   std::string* const texts[] = {&output->out, &output->err};
-  for (int open = 2; open > 0;) {
+  for (int open_files = 2; open_files > 0;) {
     if (poll(files, 2, -1) < 0) {
       if (errno == EINTR) continue;
       return;
@@ -58,21 +58,22 @@ void ReadBoth(const Pipe& out, const Pipe& err, ProcessOutput* output) {
       if (files[i].fd < 0 || files[i].revents == 0) continue;
       if (Drain(files[i].fd, texts[i])) continue;
       files[i].fd = -1;
-      --open;
+      --open_files;
     }
   }
 }
 
 bool IsProgram(const std::filesystem::path& path) {
-  std::error_code fault;
-  return std::filesystem::is_regular_file(path, fault) && access(path.c_str(), X_OK) == 0;
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
 }
 
 }  // namespace
 
 Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments) {
   Pipe out, err;
-  if (!out.Open() || !err.Open()) return Error{"no pipe: " + std::string(std::strerror(errno))};
+  if (!out.Open() || !err.Open())
+    return Error{"cannot create a pipe: " + std::string(std::strerror(errno))};
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -91,7 +92,9 @@ Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments) {
   ProcessOutput output;
   ReadBoth(out, err, &output);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno == EINTR) continue;
+    return Error{arguments[0] + ": cannot wait for it: " + std::strerror(errno)};
   }
   output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return output;
@@ -100,9 +103,9 @@ Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments) {
 std::string FindProgram(const std::string& name, const std::string& folder) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(!folder.empty() ? folder : path != nullptr ? path : "");
-  const char between = folder.empty() ? ':' : '\0';
-  for (std::string place; std::getline(folders, place, between);) {
-    const std::filesystem::path program = std::filesystem::path(place) / name;
+  const char separator = folder.empty() ? ':' : '\0';
+  for (std::string directory; std::getline(folders, directory, separator);) {
+    const std::filesystem::path program = std::filesystem::path(directory) / name;
     if (IsProgram(program)) return program.string();
   }
   return "";

@@ -29,14 +29,15 @@ struct Question {
 };
 
 Result<Question> ReadQuotingQuestion(const Json& json, const std::string& where) {
-  const auto first = [&json](const char* field) {
-    const bool given = json.is_object() && json.contains(field) && json[field].is_array() &&
-                       !json[field].empty() && json[field][0].is_string();
-    return given ? json[field][0].get<std::string>() : std::string();
+  // The first string of a list; "" if there is none.
+  const auto first_text = [&json](const char* field) {
+    const bool has_text = json.is_object() && json.contains(field) && json[field].is_array() &&
+                          !json[field].empty() && json[field][0].is_string();
+    return has_text ? json[field][0].get<std::string>() : std::string();
   };
-  const std::string prompt = first("turns"), reference = first("reference");
+  const std::string prompt = first_text("turns"), reference = first_text("reference");
   if (prompt.empty() || reference.empty()) {
-    return Error{where + ": expected lists of text named turns and reference"};
+    return Error{where + ": expected turns and reference to be non-empty lists of strings"};
   }
   return Question{prompt, ReadQuotes(reference)};
 }
@@ -50,7 +51,7 @@ Result<std::vector<Question>> ReadQuestions(const std::string& path, int limit) 
 }
 
 // A question as tokens: the prompt, then the answer.
-struct Given {
+struct EncodedQuestion {
   std::vector<Token> tokens;
   TokenText text;
   size_t prompt = 0;        // number of prompt tokens
@@ -59,15 +60,16 @@ struct Given {
 
 // Returns false if decoding the tokens does not restore the text, because byte offsets would then
 // be wrong, or if no token ends within the prompt.
-bool Encode(const Question& q, const Tokenizer& tokenizer, Given& given) {
-  given.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
-  given.text = TextOf(tokenizer, given.tokens);
-  given.answer_begin = q.prompt.size() + 1;
-  given.prompt = 0;
-  while (given.prompt < given.tokens.size() && given.text.end[given.prompt] <= q.prompt.size()) {
-    ++given.prompt;
+bool Encode(const Question& q, const Tokenizer& tokenizer, EncodedQuestion& encoded) {
+  encoded.tokens = EncodePrompt(tokenizer, q.prompt + " " + q.answer.text, /*parse_special=*/false);
+  encoded.text = TextOf(tokenizer, encoded.tokens);
+  encoded.answer_begin = q.prompt.size() + 1;
+  encoded.prompt = 0;
+  while (encoded.prompt < encoded.tokens.size() &&
+         encoded.text.end[encoded.prompt] <= q.prompt.size()) {
+    ++encoded.prompt;
   }
-  return given.text.text == q.prompt + " " + q.answer.text && given.prompt > 0;
+  return encoded.text.text == q.prompt + " " + q.answer.text && encoded.prompt > 0;
 }
 
 class Scorer {
@@ -81,13 +83,13 @@ class Scorer {
     FT_ASSIGN_OR_RETURN(const Decoder decoder, NewDecoder(loaded, options_.draft, context));
     Progress progress("questions", static_cast<int64_t>(questions.size()));
     for (size_t i = 0; i < questions.size(); ++i) {
-      Given given;
-      if (!Encode(questions[i], *loaded.tokenizer, given) ||
-          static_cast<int>(given.tokens.size()) > context) {
+      EncodedQuestion encoded;
+      if (!Encode(questions[i], *loaded.tokenizer, encoded) ||
+          static_cast<int>(encoded.tokens.size()) > context) {
         ++found_.skipped;
       } else {
         ++found_.asked;
-        FT_RETURN_IF_ERROR(Ask(loaded, decoder, questions[i], given));
+        FT_RETURN_IF_ERROR(Ask(loaded, decoder, questions[i], encoded));
       }
       progress.Update(static_cast<int64_t>(i) + 1);
     }
@@ -127,38 +129,39 @@ class Scorer {
  private:
   // Decodes one question: the drafter proposes as usual, the verifier forces the reference answer.
   Status Ask(const LoadedModel& loaded, const Decoder& decoder, const Question& question,
-             const Given& given) {
-    ForcedVerifier reference(given.tokens);
+             const EncodedQuestion& encoded) {
+    ForcedVerifier reference(encoded.tokens);
     const TreeLimits limits = decoder.generator->options().limits;
     Generator generator(*loaded.model, decoder.drafter.get(), reference,
                         {.limits = limits, .policy = decoder.tree.get()});
-    const int size = static_cast<int>(given.tokens.size());
+    const int size = static_cast<int>(encoded.tokens.size());
     const auto session = generator.Start({.capacity = size});
-    const auto prompt = std::span(given.tokens).first(given.prompt);
+    const auto prompt = std::span(encoded.tokens).first(encoded.prompt);
     FT_RETURN_IF_ERROR(generator.Prefill(*session, prompt, size));
     Session* batch[] = {session.get()};
     while (!session->done()) FT_RETURN_IF_ERROR(generator.Step(batch));
-    Score(question, given, session->sources);
+    Score(question, encoded, session->sources);
     return {};
   }
 
-  void Score(const Question& question, const Given& given, std::span<const Pos> sources) {
+  void Score(const Question& question, const EncodedQuestion& encoded,
+             std::span<const Pos> sources) {
     const MarkedText passages = ReadPassages(question.prompt);
     for (size_t i = 0; i < found_.scores.size(); ++i) {
       std::vector<int> attributed(sources.size(), 0);
-      for (const CopiedSpan& span : CopiedSpans(given.tokens, static_cast<int>(given.prompt),
+      for (const CopiedSpan& span : CopiedSpans(encoded.tokens, static_cast<int>(encoded.prompt),
                                                 sources, options_.min_tokens[i])) {
         for (int t = span.begin; t < span.end; ++t) {
           const auto source = static_cast<size_t>(span.source + t - span.begin);
           attributed[static_cast<size_t>(t)] =
-              passages.PassageOf(given.text.begin(source), given.text.end[source]);
+              passages.PassageOf(encoded.text.begin(source), encoded.text.end[source]);
         }
       }
       for (size_t t = 0; t < attributed.size(); ++t) {
-        const size_t begin = std::max(given.text.begin(given.prompt + t), given.answer_begin);
-        const size_t end = std::max(given.text.end[given.prompt + t], begin);
+        const size_t begin = std::max(encoded.text.begin(encoded.prompt + t), encoded.answer_begin);
+        const size_t end = std::max(encoded.text.end[encoded.prompt + t], begin);
         found_.scores[i].Add(
-            question.answer.PassageOf(begin - given.answer_begin, end - given.answer_begin),
+            question.answer.PassageOf(begin - encoded.answer_begin, end - encoded.answer_begin),
             attributed[t]);
       }
     }

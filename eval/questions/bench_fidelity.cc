@@ -19,19 +19,20 @@
 namespace foretoken {
 namespace {
 
-// Reads the documents that match `pattern` and returns their first `most` tokens, concatenated.
-Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t most,
+// Reads the documents that match `pattern` and returns their first `max_tokens` tokens,
+// concatenated.
+Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t max_tokens,
                                       const Tokenizer& tokenizer) {
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({pattern}));
   std::vector<Token> tokens;
   for (const TextDocument& document : documents) {
-    if (tokens.size() >= most) break;
+    if (tokens.size() >= max_tokens) break;
     std::string text;
     for (const DocumentTurn& turn : document.turns) text.append(turn.text).append("\n\n");
     const std::vector<Token> more = EncodePrompt(tokenizer, text, /*parse_special=*/false);
     tokens.insert(tokens.end(), more.begin(), more.end());
   }
-  tokens.resize(std::min(tokens.size(), most));
+  tokens.resize(std::min(tokens.size(), max_tokens));
   return tokens;
 }
 
@@ -69,13 +70,13 @@ struct Fidelity {
   int64_t positions = 0, same_top = 0;
   double divergence = 0, nll = 0, reference_nll = 0;  // sums, in nats
 
-  void Add(std::span<float> reference, std::span<float> other, Token next) {
-    same_top += Normalise(reference) == Normalise(other) ? 1 : 0;
+  void Add(std::span<float> reference, std::span<float> tested, Token next) {
+    same_top += Normalise(reference) == Normalise(tested) ? 1 : 0;
     for (size_t i = 0; i < reference.size(); ++i) {
-      const double share = std::exp(static_cast<double>(reference[i]));
-      divergence += share * (static_cast<double>(reference[i]) - other[i]);
+      const double probability = std::exp(static_cast<double>(reference[i]));
+      divergence += probability * (static_cast<double>(reference[i]) - tested[i]);
     }
-    nll -= other[static_cast<size_t>(next)];
+    nll -= tested[static_cast<size_t>(next)];
     reference_nll -= reference[static_cast<size_t>(next)];
     ++positions;
   }
@@ -93,13 +94,15 @@ Json ToJson(const FidelityOptions& options, const Fidelity& f) {
           {"same_top", f.Mean(static_cast<double>(f.same_top))}};
 }
 
-Status CheckAlike(const FidelityOptions& options, const LoadedModel& a, const LoadedModel& b) {
-  const int vocab = a.model->config().vocab, other = b.model->config().vocab;
-  if (vocab == other && a.tokenizer->data().tokens == b.tokenizer->data().tokens) return {};
+Status CheckVocabularies(const FidelityOptions& options, const LoadedModel& a,
+                         const LoadedModel& b) {
+  const int vocab = a.model->config().vocab, reference_vocab = b.model->config().vocab;
+  if (vocab == reference_vocab && a.tokenizer->data().tokens == b.tokenizer->data().tokens)
+    return {};
   return Error{options.model.path + " and " + options.reference +
-               ": expected the same vocabulary, " + std::to_string(vocab) + " and " +
-               std::to_string(other) + " tokens found" +
-               (vocab == other ? ", not the same ones" : "")};
+               ": expected the same vocabulary, found " + std::to_string(vocab) + " and " +
+               std::to_string(reference_vocab) + " tokens" +
+               (vocab == reference_vocab ? " that differ" : "")};
 }
 
 }  // namespace
@@ -126,34 +129,34 @@ void AddFidelityArgs(CLI::App& app, FidelityOptions* options) {
 Status BenchFidelity(const FidelityOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const LoadedModel model, Load(options.model));
-  ModelArgs other = options.model;
-  other.path = options.reference;
-  FT_ASSIGN_OR_RETURN(const LoadedModel reference, Load(other));
-  FT_RETURN_IF_ERROR(CheckAlike(options, model, reference));
+  ModelArgs reference_args = options.model;
+  reference_args.path = options.reference;
+  FT_ASSIGN_OR_RETURN(const LoadedModel reference, Load(reference_args));
+  FT_RETURN_IF_ERROR(CheckVocabularies(options, model, reference));
   const auto window = static_cast<size_t>(options.window);
   const size_t windows = (static_cast<size_t>(options.positions) + window - 2) / (window - 1);
   FT_ASSIGN_OR_RETURN(const std::vector<Token> tokens,
                       ReadTokens(options.data, windows * window, *model.tokenizer));
   if (tokens.size() < window) {
-    return Error{options.data + ": expected at least a window of " +
-                 std::to_string(options.window) + " tokens, " + std::to_string(tokens.size()) +
-                 " found"};
+    return Error{options.data + ": expected at least one window of " +
+                 std::to_string(options.window) + " tokens, found " +
+                 std::to_string(tokens.size())};
   }
   const auto vocab = static_cast<size_t>(model.model->config().vocab);
   const auto cache = model.model->NewCache(options.window, DType::kF32);
   const auto reference_cache = reference.model->NewCache(options.window, DType::kF32);
-  const auto most = std::min(static_cast<int64_t>(tokens.size() / window * (window - 1)),
-                             static_cast<int64_t>(options.positions));
+  const auto positions = std::min(static_cast<int64_t>(tokens.size() / window * (window - 1)),
+                                  static_cast<int64_t>(options.positions));
   Fidelity fidelity;
-  Progress progress("positions", most);
-  for (size_t at = 0; fidelity.positions < most; at += window) {
-    const auto part = std::span(tokens).subspan(at, window);
+  Progress progress("positions", positions);
+  for (size_t begin = 0; fidelity.positions < positions; begin += window) {
+    const auto scored = std::span(tokens).subspan(begin, window);
     FT_ASSIGN_OR_RETURN(std::vector<float> expected,
-                        Score(*reference.model, *reference_cache, part));
-    FT_ASSIGN_OR_RETURN(std::vector<float> found, Score(*model.model, *cache, part));
-    for (size_t i = 0; i + 1 < window && fidelity.positions < most; ++i) {
+                        Score(*reference.model, *reference_cache, scored));
+    FT_ASSIGN_OR_RETURN(std::vector<float> found, Score(*model.model, *cache, scored));
+    for (size_t i = 0; i + 1 < window && fidelity.positions < positions; ++i) {
       fidelity.Add(std::span(expected).subspan(i * vocab, vocab),
-                   std::span(found).subspan(i * vocab, vocab), part[i + 1]);
+                   std::span(found).subspan(i * vocab, vocab), scored[i + 1]);
     }
     progress.Update(fidelity.positions);
   }

@@ -18,19 +18,20 @@ std::string TaskOf(const std::string& category) {
 }
 
 Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
-  const auto wrong = [&where](const std::string& field, const std::string& expected) {
+  const auto mistake = [&where](const std::string& field, const std::string& expected) {
     return Error{where + ": " + field + ": expected " + expected};
   };
-  if (!line.is_object()) return wrong("line", "an object");
+  if (!line.is_object()) return mistake("line", "an object");
   for (const char* field : {"question_id", "category", "turns"}) {
-    if (!line.contains(field)) return wrong(field, "it to be there");
+    if (!line.contains(field)) return Error{where + ": " + field + " is missing"};
   }
-  if (!line["category"].is_string()) return wrong("category", "text");
+  if (!line["category"].is_string()) return mistake("category", "a string");
   SpecQuestion question{.id = JsonText(line["question_id"]),
                         .category = line["category"].get<std::string>()};
-  if (!line["turns"].is_array() || line["turns"].empty()) return wrong("turns", "a list");
+  if (!line["turns"].is_array() || line["turns"].empty())
+    return mistake("turns", "a non-empty list");
   for (const Json& turn : line["turns"]) {
-    if (!turn.is_string()) return wrong("turns", "texts");
+    if (!turn.is_string()) return mistake("turns", "strings");
     question.turns.push_back(turn.get<std::string>());
   }
   question.task = TaskOf(question.category);

@@ -55,13 +55,14 @@ void DrawGrid(const Axes& axes, const std::vector<Curve>& curves, Svg& svg) {
            "transform='rotate(-90 16 " + NumberText("%g", kHeight / 2) + ")'");
 }
 
-void DrawCurve(const Axes& axes, const Curve& curve, bool limit, const char* colour, Svg& svg) {
+void DrawCurve(const Axes& axes, const Curve& curve, bool draws_limit, const char* colour,
+               Svg& svg) {
   std::vector<std::pair<double, double>> points;
   points.reserve(curve.points.size());
   for (const CurvePoint& p : curve.points) {
-    points.emplace_back(axes.X(p.rows), axes.Y(1e3 * (limit ? p.limit : p.seconds)));
+    points.emplace_back(axes.X(p.rows), axes.Y(1e3 * (draws_limit ? p.limit : p.seconds)));
   }
-  svg.Polyline(points, colour, /*broken=*/limit);
+  svg.Polyline(points, colour, /*dashed=*/draws_limit);
 }
 
 }  // namespace
@@ -70,11 +71,11 @@ std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves)
   FT_CHECK(!curves.empty() && !curves[0].points.empty());
   const Axes axes = AxesOf(curves);
   Svg svg(kWidth, kHeight);
-  svg.Text(kLeft, 22, title + "; broken lines: the machine's limit", "start", "font-size='15'");
+  svg.Text(kLeft, 22, title + "; dashed lines: the machine's limit", "start", "font-size='15'");
   DrawGrid(axes, curves, svg);
   for (size_t i = 0; i < curves.size(); ++i) {
-    DrawCurve(axes, curves[i], /*limit=*/true, SeriesColour(i), svg);
-    DrawCurve(axes, curves[i], /*limit=*/false, SeriesColour(i), svg);
+    DrawCurve(axes, curves[i], /*draws_limit=*/true, SeriesColour(i), svg);
+    DrawCurve(axes, curves[i], /*draws_limit=*/false, SeriesColour(i), svg);
     svg.Text(kLeft + 12, kTop + 16 + 16 * static_cast<double>(i), curves[i].label, "start",
              std::string("fill='") + SeriesColour(i) + "'");
   }

@@ -76,11 +76,11 @@ void Svg::Text(double x, double y, std::string_view text, const char* anchor,
 }
 
 void Svg::Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,
-                   bool broken, double width) {
+                   bool dashed, double width) {
   out_.append("<polyline fill='none' points='");
   for (const auto& [x, y] : points) Append(out_, "%.1f,%.1f ", x, y);
   Append(out_, "' stroke='%s' stroke-width='%g'%s/>\n", colour, width,
-         broken ? " stroke-dasharray='5 4' opacity='0.7'" : "");
+         dashed ? " stroke-dasharray='5 4' opacity='0.7'" : "");
 }
 
 std::string Svg::Finish() && { return std::move(out_.append("</svg>\n")); }

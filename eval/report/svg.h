@@ -29,9 +29,9 @@ class Svg {
   // `anchor`: start, middle or end. `attributes`: further attributes of the element.
   void Text(double x, double y, std::string_view text, const char* anchor = "start",
             std::string_view attributes = "");
-  // `broken`: dashed and translucent.
+  // `dashed`: dashed and translucent.
   void Polyline(const std::vector<std::pair<double, double>>& points, const char* colour,
-                bool broken = false, double width = 2);
+                bool dashed = false, double width = 2);
 
   // Returns the document; the object can no longer be used.
   std::string Finish() &&;

@@ -66,31 +66,31 @@ void AddCurve(StepValues values, size_t run, bool marked, std::vector<PanelCurve
 }
 
 PanelRow LossRow(const std::vector<TrainLog>& logs) {
-  constexpr double kShare = 0.01;
+  constexpr double kSmoothedShare = 0.01;
   CurvePanel panel;
-  bool heldout = false;
+  bool has_heldout = false;
   for (size_t run = 0; run < logs.size(); ++run) {
-    AddCurve(Smoothed(logs[run].loss, kShare), run, /*marked=*/false, &panel.curves);
+    AddCurve(Smoothed(logs[run].loss, kSmoothedShare), run, /*marked=*/false, &panel.curves);
     AddCurve(logs[run].heldout_loss, run, /*marked=*/true, &panel.curves);
-    heldout = heldout || !logs[run].heldout_loss.empty();
+    has_heldout = has_heldout || !logs[run].heldout_loss.empty();
   }
   panel.y = TicksOf(panel.curves, /*from_zero=*/false);
-  return {std::string("loss in training (median over 1 % of the run)") +
-              (heldout ? " and of held-out text (points)" : ""),
+  return {std::string("training loss (median over 1 % of the run)") +
+              (has_heldout ? " and held-out loss (points)" : ""),
           {std::move(panel)}};
 }
 
 // Adds rows with one panel per draft step; none if no log has such values.
-void AddDraftStepRows(const std::vector<TrainLog>& logs, std::vector<StepValues> TrainLog::*all,
+void AddDraftStepRows(const std::vector<TrainLog>& logs, std::vector<StepValues> TrainLog::*series,
                       const char* title, std::vector<PanelRow>* rows) {
   size_t steps = 0;
-  for (const TrainLog& log : logs) steps = std::max(steps, (log.*all).size());
+  for (const TrainLog& log : logs) steps = std::max(steps, (log.*series).size());
   for (size_t n = 0; n < steps; ++n) {
     CurvePanel panel{.title = "draft step " + std::to_string(n + 1),
                      .y = {.step = 0.2, .first = 0, .last = 5}};
     for (size_t run = 0; run < logs.size(); ++run) {
-      if (n < (logs[run].*all).size()) {
-        AddCurve((logs[run].*all)[n], run, /*marked=*/true, &panel.curves);
+      if (n < (logs[run].*series).size()) {
+        AddCurve((logs[run].*series)[n], run, /*marked=*/true, &panel.curves);
       }
     }
     if (n % kPanelsInRow == 0) rows->push_back({n == 0 ? title : "", {}});
@@ -112,11 +112,10 @@ std::vector<PanelRow> PanelRows(const std::vector<TrainLog>& logs) {
   std::vector<PanelRow> rows = {LossRow(logs)};
   AddDraftStepRows(
       logs, &TrainLog::alpha,
-      "share of right tokens among the drafts that got so far (held-out text, teacher-forced)",
+      "share of correct tokens among drafts correct up to the step (held-out text, teacher-forced)",
       &rows);
   if (rows.size() == 1) {
-    AddDraftStepRows(logs, &TrainLog::top1,
-                     "share of tokens whose likeliest guess is right (held-out text)", &rows);
+    AddDraftStepRows(logs, &TrainLog::top1, "top-1 accuracy (held-out text)", &rows);
   }
   AddRateRow(logs, &rows);
   return rows;
@@ -128,7 +127,7 @@ double LastStep(const std::vector<TrainLog>& logs) {
   return last;
 }
 
-bool IsBroken(size_t run) { return run >= kSeriesColours; }
+bool IsDashed(size_t run) { return run >= kSeriesColours; }
 
 // Draws one panel at its position on the page.
 class PanelPainter {
@@ -171,7 +170,7 @@ class PanelPainter {
       if (curve.marked || curve.values.size() == 1) svg_->Circle(X(step), Y(value), 3.5, colour);
     }
     // Held-out values get thicker lines than the training loss.
-    svg_->Polyline(points, colour, IsBroken(curve.run), curve.marked ? 2 : 1.2);
+    svg_->Polyline(points, colour, IsDashed(curve.run), curve.marked ? 2 : 1.2);
   }
 
   double left_, top_, width_, last_step_;
@@ -183,7 +182,7 @@ void DrawLegend(const std::vector<TrainLog>& logs, Svg* svg) {
   for (size_t run = 0; run < logs.size(); ++run) {
     const double y = kMarginTop + kLegendRow * static_cast<double>(run);
     svg->Polyline({{kMarginLeft, y + 6}, {kMarginLeft + 28, y + 6}}, SeriesColour(run),
-                  IsBroken(run));
+                  IsDashed(run));
     svg->Text(kMarginLeft + 36, y + 10, Printable(logs[run].run), "start",
               std::string("fill='") + SeriesColour(run) + "'");
   }
@@ -192,16 +191,16 @@ void DrawLegend(const std::vector<TrainLog>& logs, Svg* svg) {
 }  // namespace
 
 StepValues Smoothed(const StepValues& values, double share) {
-  constexpr size_t kMostPoints = 400;
-  const size_t points = std::min(values.size(), kMostPoints);
-  const auto around = static_cast<size_t>(share * static_cast<double>(values.size()) / 2);
+  constexpr size_t kMaxPoints = 400;
+  const size_t points = std::min(values.size(), kMaxPoints);
+  const auto half_window = static_cast<size_t>(share * static_cast<double>(values.size()) / 2);
   StepValues smooth;
   smooth.reserve(points);
   for (size_t i = 0; i < points; ++i) {
     // The first and the last value are always among the points.
     const size_t centre = points == 1 ? 0 : i * (values.size() - 1) / (points - 1);
-    const size_t begin = centre - std::min(centre, around);
-    const size_t end = std::min(values.size(), centre + around + 1);
+    const size_t begin = centre - std::min(centre, half_window);
+    const size_t end = std::min(values.size(), centre + half_window + 1);
     std::vector<double> window;
     window.reserve(end - begin);
     for (size_t j = begin; j < end; ++j) window.push_back(values[j].second);
@@ -230,7 +229,7 @@ std::string TrainCurvesSvg(const std::vector<TrainLog>& logs) {
     }
     y += kRowPitch;
   }
-  svg.Text(kMarginLeft + width / 2, y - 4, "steps of training", "middle");
+  svg.Text(kMarginLeft + width / 2, y - 4, "training steps", "middle");
   return std::move(svg).Finish();
 }
 

@@ -30,7 +30,7 @@ size_t Count(const std::string& text, const std::string& part) {
   return count;
 }
 
-TEST(TrainLog, KeepsWhatIsFinite) {
+TEST(TrainLog, OmitsNonFiniteValuesAndAnIncompleteLastLine) {
   const auto log = ParseTrainLog(
       "{\"step\":1,\"loss\":9,\"lr\":0.5,\"grad_norm\":null}\n\n"
       "{\"step\":2,\"loss\":null,\"lr\":0.25}\n"
@@ -50,7 +50,7 @@ TEST(TrainLog, KeepsWhatIsFinite) {
   EXPECT_EQ(log->last_step, 4);
 }
 
-TEST(TrainLog, AWholeLastLineNeedsNoNewline) {
+TEST(TrainLog, ACompleteLastLineNeedsNoNewline) {
   const auto log = ParseTrainLog("{\"step\":1,\"loss\":2}\n{\"step\":2,\"loss\":1}", "log.jsonl");
   ASSERT_TRUE(log.ok());
   EXPECT_THAT(log->loss, ElementsAre(Pair(1, 2), Pair(2, 1)));
@@ -58,20 +58,21 @@ TEST(TrainLog, AWholeLastLineNeedsNoNewline) {
 
 TEST(TrainLog, ErrorsNameLineAndField) {
   const std::string good = "{\"step\":1,\"loss\":2}\n";
-  EXPECT_EQ(ErrorOf(""), "log.jsonl: holds no step of training yet");
-  EXPECT_EQ(ErrorOf("{\"step\":1"), "log.jsonl: holds no step of training yet");
-  EXPECT_EQ(ErrorOf("{\"step\":1,\"loss\":null}\n"), "log.jsonl: loss: no finite one in 1 lines");
+  EXPECT_EQ(ErrorOf(""), "log.jsonl: holds no training steps yet");
+  EXPECT_EQ(ErrorOf("{\"step\":1"), "log.jsonl: holds no training steps yet");
+  EXPECT_EQ(ErrorOf("{\"step\":1,\"loss\":null}\n"), "log.jsonl: no finite loss in 1 lines");
   EXPECT_THAT(ErrorOf(good + "{\"step\":2,\"lo\n" + good),
               HasSubstr("log.jsonl:2: not valid JSON"));
   EXPECT_EQ(ErrorOf(good + "[7]\n"), "log.jsonl:2: found [7], expected an object");
-  EXPECT_EQ(ErrorOf("{\"loss\":2}\n"), "log.jsonl:1: step: found nothing, expected a whole number");
+  EXPECT_EQ(ErrorOf("{\"loss\":2}\n"),
+            "log.jsonl:1: step: found nothing, expected a non-negative integer");
   EXPECT_EQ(ErrorOf("{\"step\":-1,\"loss\":2}\n"),
-            "log.jsonl:1: step: found -1, expected a whole number");
+            "log.jsonl:1: step: found -1, expected a non-negative integer");
   EXPECT_EQ(ErrorOf(good + "\n{\"step\":2,\"loss\":1,\"alpha_1\":\"0.5\"}\n"),
             "log.jsonl:3: alpha_1: found \"0.5\", expected a number");
 }
 
-TEST(TrainLog, IsReadFromTheDirectoryOfTheRun) {
+TEST(TrainLog, IsReadFromTheRunsDirectory) {
   const fs::path run =
       fs::temp_directory_path() / ("train_curves_test_" + std::to_string(getpid()));
   fs::create_directories(run);
@@ -85,7 +86,7 @@ TEST(TrainLog, IsReadFromTheDirectoryOfTheRun) {
 }
 
 // Each point is the median of the values in the window around it.
-TEST(Smoothed, IsTheMedianAround) {
+TEST(Smoothed, PointsAreMediansOfWindows) {
   EXPECT_THAT(Smoothed({{1, 5}, {2, 100}, {3, 7}, {4, 8}, {5, 6}}, 0.4),
               ElementsAre(Pair(1, 52.5), Pair(2, 7), Pair(3, 8), Pair(4, 7), Pair(5, 7)));
   const StepValues few = {{1, 5}, {2, 100}, {3, 7}};
@@ -105,10 +106,10 @@ TEST(Smoothed, LongRunsKeepTheirEndsAndLoseSpikes) {
   for (const auto& [step, value] : smooth) EXPECT_EQ(value, 2) << "step " << step;
 }
 
-TEST(TrainCurves, DrawsWhatTheLogsHave) {
+TEST(TrainCurves, DrawsOnlySeriesThatTheLogsHave) {
   const TrainLog lm{.run = "runs/<lm>", .last_step = 100, .loss = {{1, 9}, {100, 3}}};
   std::string svg = TrainCurvesSvg({lm});
-  EXPECT_THAT(svg, AllOf(HasSubstr(">runs/&lt;lm><"), HasSubstr(">loss in training"),
+  EXPECT_THAT(svg, AllOf(HasSubstr(">runs/&lt;lm><"), HasSubstr(">training loss"),
                          Not(HasSubstr("held-out")), Not(HasSubstr("draft step")),
                          Not(HasSubstr("learning rate"))));
   EXPECT_EQ(Count(svg, "<polyline"), 2u);  // legend and loss
@@ -123,14 +124,14 @@ TEST(TrainCurves, DrawsWhatTheLogsHave) {
   svg = TrainCurvesSvg({lm, draft});
   EXPECT_THAT(svg, AllOf(HasSubstr("held-out"), HasSubstr(">draft step 1<"),
                          HasSubstr(">draft step 2<"), HasSubstr(">learning rate<"),
-                         Not(HasSubstr("likeliest")), HasSubstr(SeriesColour(1))));
+                         Not(HasSubstr("top-1")), HasSubstr(SeriesColour(1))));
   EXPECT_EQ(Count(svg, "<circle"), 5u);    // two held-out losses, three alphas
   EXPECT_EQ(Count(svg, "<polyline"), 8u);  // 2 legend, 2 loss, 1 held-out, 2 draft steps, 1 rate
   draft.alpha.clear();
-  EXPECT_THAT(TrainCurvesSvg({draft}), HasSubstr("likeliest guess is right"));
+  EXPECT_THAT(TrainCurvesSvg({draft}), HasSubstr("top-1 accuracy"));
 }
 
-TEST(TrainCurves, PointsLieWhereTheAxesSay) {
+TEST(TrainCurves, PointsMatchTheAxes) {
   const std::string svg =
       TrainCurvesSvg({{.run = "r", .last_step = 100, .loss = {{0, 10}, {50, 6}, {100, 2}}}});
   EXPECT_THAT(svg, HasSubstr("points='64.0,80.0 400.0,165.0 736.0,250.0 '"));
@@ -156,7 +157,7 @@ TEST(TrainCurves, FlatAndSingleValuesHaveAnAxis) {
   }
 }
 
-TEST(TrainCurves, MoreRunsThanColoursAreBrokenLines) {
+TEST(TrainCurves, RunsBeyondTheColoursAreDashed) {
   const TrainLog log{.run = "r", .last_step = 2, .loss = {{1, 2}, {2, 1}}};
   EXPECT_EQ(Count(TrainCurvesSvg(std::vector(kSeriesColours, log)), "dasharray"), 0u);
   EXPECT_EQ(Count(TrainCurvesSvg(std::vector(kSeriesColours + 1, log)), "dasharray"), 2u);

@@ -17,8 +17,8 @@ Error WrongField(const std::string& where, const std::string& field, const Json*
 }
 
 const Json* FindField(const Json& line, const std::string& field) {
-  const auto at = line.find(field);
-  return at == line.end() ? nullptr : &*at;
+  const auto found = line.find(field);
+  return found == line.end() ? nullptr : &*found;
 }
 
 Status AddValue(const Json& line, const std::string& where, const std::string& field, double step,
@@ -33,12 +33,12 @@ Status AddValue(const Json& line, const std::string& where, const std::string& f
 // Adds the line's fields `prefix`1, `prefix`2, ... up to the first that is missing, to the series
 // of draft steps 1, 2, ...
 Status AddByDraftStep(const Json& line, const std::string& where, const std::string& prefix,
-                      double step, std::vector<StepValues>* all) {
+                      double step, std::vector<StepValues>* series) {
   for (size_t n = 0;; ++n) {
     const std::string field = prefix + std::to_string(n + 1);
     if (!line.contains(field)) return {};
-    if (all->size() == n) all->emplace_back();
-    FT_RETURN_IF_ERROR(AddValue(line, where, field, step, &(*all)[n]));
+    if (series->size() == n) series->emplace_back();
+    FT_RETURN_IF_ERROR(AddValue(line, where, field, step, &(*series)[n]));
   }
 }
 
@@ -49,7 +49,7 @@ Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log
   }
   const Json* found = FindField(line, "step");
   if (found == nullptr || !found->is_number_integer() || found->get<int64_t>() < 0) {
-    return WrongField(where, "step", found, "a whole number");
+    return WrongField(where, "step", found, "a non-negative integer");
   }
   const auto step = found->get<double>();
   FT_RETURN_IF_ERROR(AddValue(line, where, "loss", step, &log->loss));
@@ -63,7 +63,7 @@ Result<double> AddLine(const Json& line, const std::string& where, TrainLog* log
 }
 
 // Drops the last line unless it is complete, that is, valid JSON.
-std::string_view WithoutCutLine(std::string_view text) {
+std::string_view WithoutIncompleteLine(std::string_view text) {
   const size_t begin = text.rfind('\n') + 1;  // 0 if there is no newline
   return ParseJson(text.substr(begin), "").ok() ? text : text.substr(0, begin);
 }
@@ -75,10 +75,11 @@ Result<TrainLog> ParseTrainLog(std::string_view text, const std::string& path) {
   const auto add = [&log](const Json& line, const std::string& where) {
     return AddLine(line, where, &log);
   };
-  FT_ASSIGN_OR_RETURN(const auto steps, ReadJsonLines<double>(WithoutCutLine(text), path, add));
-  if (steps.empty()) return Error{path + ": holds no step of training yet"};
+  FT_ASSIGN_OR_RETURN(const auto steps,
+                      ReadJsonLines<double>(WithoutIncompleteLine(text), path, add));
+  if (steps.empty()) return Error{path + ": holds no training steps yet"};
   if (log.loss.empty()) {
-    return Error{path + ": loss: no finite one in " + std::to_string(steps.size()) + " lines"};
+    return Error{path + ": no finite loss in " + std::to_string(steps.size()) + " lines"};
   }
   log.last_step = *std::max_element(steps.begin(), steps.end());
   return log;
