@@ -14,16 +14,17 @@ namespace {
 using torch::Tensor;
 
 // Elements of a partial sum; fixed, so that norms do not depend on the thread count.
-constexpr int64_t kPart = 1 << 16;
+constexpr int64_t kNormBlock = 1 << 16;
 
 double SumSquares(const Tensor& x) {
   if (!x.device().is_cpu()) return x.to(torch::kFloat64).pow(2).sum().item<double>();
-  const int64_t count = x.numel(), parts = DivideUp(count, kPart);
+  const int64_t count = x.numel(), parts = DivideUp(count, kNormBlock);
   std::vector<double> sums(parts);
   const float* data = x.data_ptr<float>();
   at::parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
     for (int64_t p = begin; p < end; ++p) {
-      sums[p] = BestKernels().flat.sum_squares(p * kPart, std::min(count, (p + 1) * kPart), data);
+      sums[p] = BestKernels().flat.sum_squares(p * kNormBlock,
+                                               std::min(count, (p + 1) * kNormBlock), data);
     }
   });
   double total = 0.0;

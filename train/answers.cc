@@ -37,7 +37,7 @@ struct Question {
 
 // Numbers of conversations that are left out, by reason.
 struct LeftOut {
-  size_t unasked = 0, repeated = 0, too_long = 0, circling = 0;
+  size_t unasked = 0, repeated = 0, too_long = 0, repetitive = 0;
   size_t rejected = 0;         // by the chat template
   std::string first_rejected;  // index of the first, and the template's reason
 };
@@ -53,17 +53,17 @@ std::span<const DocumentTurn> TurnsAsked(const TextDocument& document) {
 
 // Returns the questions to answer, sorted by the length of their prompts.
 std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
-                                      const ChatPrompter& prompter, int64_t longest,
+                                      const ChatPrompter& prompter, int64_t max_prompt,
                                       LeftOut& left_out) {
   std::vector<Question> questions;
-  std::set<uint64_t> known;
+  std::set<uint64_t> asked_hashes;
   for (size_t i = 0; i < documents.size(); ++i) {
     const std::span<const DocumentTurn> turns = TurnsAsked(documents[i]);
     if (turns.empty()) {
       ++left_out.unasked;
       continue;
     }
-    if (!known.insert(HashOfAsked(turns)).second) {
+    if (!asked_hashes.insert(HashOfAsked(turns)).second) {
       ++left_out.repeated;
       continue;
     }
@@ -78,7 +78,7 @@ std::vector<Question> SelectQuestions(std::span<const TextDocument> documents,
         left_out.first_rejected =
             "conversation " + std::to_string(i) + ": " + prompt.error().message;
       }
-    } else if (prompt->empty() || std::ssize(*prompt) > longest) {
+    } else if (prompt->empty() || std::ssize(*prompt) > max_prompt) {
       ++left_out.too_long;
     } else {
       question.prompt = *std::move(prompt);
@@ -94,7 +94,7 @@ std::string LineOf(const Question& question, const GreedyAnswer& answer, const T
                    LeftOut& left_out) {
   if (answer.end == GreedyAnswer::End::kCut) return "";
   if (answer.end == GreedyAnswer::End::kLimit && IsRepetitive(answer.tokens)) {
-    ++left_out.circling;
+    ++left_out.repetitive;
     return "";
   }
   StreamDecoder decoder(tokenizer);
@@ -186,7 +186,7 @@ void Report(const Written& written, const LeftOut& left_out, bool quiet) {
       {left_out.unasked, "without a question"},
       {left_out.repeated, "asked before"},
       {left_out.too_long, "without room for an answer"},
-      {left_out.circling, "with an answer that repeats itself"}};
+      {left_out.repetitive, "with an answer that repeats itself"}};
   std::string text;
   for (const auto& [count, reason] : reasons) {
     if (count == 0) continue;
@@ -202,9 +202,9 @@ Result<std::unique_ptr<FrozenTarget>> OpenTarget(const AnswerOptions& options) {
   recipe.device = options.device;
   recipe.threads = options.threads;
   recipe.dtype = !options.dtype.empty() ? options.dtype : HasBf16Products(recipe) ? "bf16" : "f32";
-  FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> alone, Workers::Start(1, {}));
-  FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(recipe, *alone));
-  FT_RETURN_IF_ERROR(SetThreads(recipe, *alone));
+  FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> single_worker, Workers::Start(1, {}));
+  FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(recipe, *single_worker));
+  FT_RETURN_IF_ERROR(SetThreads(recipe, *single_worker));
   const auto type = recipe.dtype == "bf16" ? torch::kBFloat16 : torch::kFloat32;
   return FrozenTarget::Open(options.target, type, device);
 }
@@ -223,7 +223,7 @@ Status CheckContext(const AnswerOptions& options, const LlamaShape& shape) {
 }  // namespace
 
 Result<AnswerOptions> ParseAnswerOptions(const std::vector<std::string>& args) {
-  constexpr int64_t kMost = 1 << 30;
+  constexpr int64_t kMaxCount = 1 << 30;
   AnswerOptions o;
   const std::map<std::string, std::string*> texts = {
       {"--target", &o.target}, {"--out", &o.out}, {"--device", &o.device}, {"--dtype", &o.dtype}};
@@ -247,7 +247,7 @@ Result<AnswerOptions> ParseAnswerOptions(const std::vector<std::string>& args) {
     if (texts.contains(flag)) {
       *texts.at(flag) = value;
     } else if (counts.contains(flag)) {
-      const ValueRange range = flag == "--threads" ? Whole(0, 1024) : Whole(1, kMost);
+      const ValueRange range = flag == "--threads" ? Whole(0, 1024) : Whole(1, kMaxCount);
       FT_ASSIGN_OR_RETURN(*counts.at(flag), ReadWhole(range, flag, value));
     } else if (flag == "--data") {
       o.data.push_back(value);

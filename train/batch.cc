@@ -20,18 +20,18 @@ Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64
   auto *weights = b.weights.data_ptr<float>(), *inner = b.inner.data_ptr<float>();
   auto* extent = b.extent.data_ptr<float>();
   for (int64_t s = 0; s < b.batch; ++s) {
-    int64_t at = 0;
+    int64_t piece_begin = 0;
     for (const Piece& piece : sequences[s]) {
       for (int64_t i = 0; i < piece.count; ++i) {
-        const int64_t row = s * length + at + i, token = piece.first + i;
+        const int64_t row = s * length + piece_begin + i, token = piece.first + i;
         ids[row] = corpus.ids[token];
         targets[row] = corpus.ids[token + 1];
         weights[row] = corpus.learn[token + 1];
         inner[row] = i + 1 < piece.count ? corpus.learn[token] : 0.0f;
         extent[row] = static_cast<float>(piece.count);
-        first_key[row] = static_cast<int32_t>(at);
+        first_key[row] = static_cast<int32_t>(piece_begin);
       }
-      at += piece.count;
+      piece_begin += piece.count;
     }
   }
   for (torch::Tensor* t : {&b.ids, &b.targets, &b.weights, &b.first_key, &b.inner, &b.extent}) {

@@ -9,32 +9,32 @@ namespace foretoken::train {
 namespace {
 
 constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
-constexpr int64_t kTrialSteps = 4, kLongestTrial = 50;
-constexpr double kTrialShare = 0.02;        // of the budget
-constexpr double kTrialStep = 0.002;        // of the schedule, for each step of the trial
-constexpr double kUsualWarmup = 0.05;       // of the schedule, if the recipe sets no share
-constexpr double kFirstRate = 0.1;          // smallest share of the full rate during warm-up
-constexpr int64_t kFewestSteps = 5;         // between plans
-constexpr int64_t kPlansAhead = 6;          // a plan is updated after 1 / 6 of its steps
-constexpr double kLargestDeviation = 0.01;  // of the budget; smaller ones keep the plan's end
-constexpr double kEvaluationShare = 0.06;   // of the budget
-constexpr double kMostEvaluations = 10;
+constexpr int64_t kMinTrialSteps = 4, kMaxTrialSteps = 50;
+constexpr double kTrialShare = 0.02;       // of the budget
+constexpr double kTrialProgress = 0.002;   // of the schedule, for each step of the trial
+constexpr double kUsualWarmup = 0.05;      // of the schedule, if the recipe sets no share
+constexpr double kFirstRate = 0.1;         // smallest share of the full rate during warm-up
+constexpr int64_t kMinStepsPerPlan = 5;    // between plans
+constexpr int64_t kUpdatesPerPlan = 6;     // a plan is updated after 1 / 6 of its steps
+constexpr double kMaxDeviation = 0.01;     // of the budget; smaller ones keep the plan's end
+constexpr double kEvaluationShare = 0.06;  // of the budget
+constexpr double kMaxEvaluations = 10;
 
 // Returns the number of held-out evaluations in the whole run. They are evenly spaced, with the
 // last one after the last step.
 double Evaluations(const Recipe& r, const RunState& s) {
   if (r.eval_every == 0) return 0.0;
   if (s.evaluation <= 0.0) return 1.0;
-  return std::clamp(std::floor(kEvaluationShare * r.budget / s.evaluation), 1.0, kMostEvaluations);
+  return std::clamp(std::floor(kEvaluationShare * r.budget / s.evaluation), 1.0, kMaxEvaluations);
 }
 
-double EvaluationsBehind(const Recipe& r, const RunState& s, double progress) {
+double EvaluationsUpTo(const Recipe& r, const RunState& s, double progress) {
   return std::floor(Evaluations(r, s) * std::min(progress, 1.0));
 }
 
 double PlannedProgress(const RunState& s, int64_t step) {
   const BudgetPlan& p = s.plan;
-  if (p.end == 0) return std::min(kTrialStep * static_cast<double>(step), 1.0);
+  if (p.end == 0) return std::min(kTrialProgress * static_cast<double>(step), 1.0);
   if (step >= p.end) return 1.0;
   const double part = static_cast<double>(step - p.from) / static_cast<double>(p.end - p.from);
   return p.progress + (1.0 - p.progress) * part;
@@ -43,9 +43,9 @@ double PlannedProgress(const RunState& s, int64_t step) {
 bool MayPlan(const Recipe& r, const RunState& s) {
   const BudgetPlan& p = s.plan;
   const int64_t steps = s.step - p.from;
-  if (p.end != 0) return steps >= std::max(kFewestSteps, (p.end - p.from) / kPlansAhead);
-  const bool long_enough = s.seconds - s.evaluating - p.seconds >= kTrialShare * r.budget;
-  return steps >= kTrialSteps && (long_enough || steps >= kLongestTrial);
+  if (p.end != 0) return steps >= std::max(kMinStepsPerPlan, (p.end - p.from) / kUpdatesPerPlan);
+  const bool is_long_enough = s.seconds - s.evaluating - p.seconds >= kTrialShare * r.budget;
+  return steps >= kMinTrialSteps && (is_long_enough || steps >= kMaxTrialSteps);
 }
 
 }  // namespace
@@ -60,45 +60,46 @@ double NextRate(const Recipe& r, const RunState& s) {
   const double progress = ProgressOf(r, s);
   if (r.budget <= 0.0) return LearningRate(r, s.step + 1, progress);
   const double share = r.warmup_share > 0.0 ? r.warmup_share : kUsualWarmup;
-  const double warm = std::clamp(PlannedProgress(s, s.step + 1) / share, kFirstRate, 1.0);
-  return warm * DecayedRate(r, progress);
+  const double warmup = std::clamp(PlannedProgress(s, s.step + 1) / share, kFirstRate, 1.0);
+  return warmup * DecayedRate(r, progress);
 }
 
 bool EvaluationDue(const Recipe& r, const RunState& s) {
   if (r.eval_every == 0) return false;
   const double progress = ProgressOf(r, s);
   if (r.budget <= 0.0) return progress >= 1.0 || s.step % r.eval_every == 0;
-  return EvaluationsBehind(r, s, progress) >
-         EvaluationsBehind(r, s, PlannedProgress(s, s.step - 1));
+  return EvaluationsUpTo(r, s, progress) > EvaluationsUpTo(r, s, PlannedProgress(s, s.step - 1));
 }
 
 bool PlanForBudget(const Recipe& r, int64_t eval_batches, RunState& s) {
   BudgetPlan& p = s.plan;
-  const double learning = s.seconds - s.evaluating;
+  const double training_seconds = s.seconds - s.evaluating;
   if (s.step <= kSlowSteps) {
     p.from = s.step;
-    p.seconds = learning;
+    p.seconds = training_seconds;
     return false;
   }
   if (!MayPlan(r, s) || (p.end != 0 && s.step >= p.end)) return false;
-  const bool first = p.end == 0;
-  const double pace = (learning - p.seconds) / static_cast<double>(s.step - p.from);
-  if (first) {
-    const double batch = pace / static_cast<double>(r.accumulate);
-    const double fitting = std::floor(kEvaluationShare * r.budget / std::max(batch, 1e-9));
-    p.eval_batches =
-        static_cast<int64_t>(std::clamp(fitting, 1.0, static_cast<double>(eval_batches)));
-    s.evaluation = batch * static_cast<double>(p.eval_batches);
+  const bool is_first_plan = p.end == 0;
+  const double pace = (training_seconds - p.seconds) / static_cast<double>(s.step - p.from);
+  if (is_first_plan) {
+    const double batch_seconds = pace / static_cast<double>(r.accumulate);
+    const double affordable_batches =
+        std::floor(kEvaluationShare * r.budget / std::max(batch_seconds, 1e-9));
+    p.eval_batches = static_cast<int64_t>(
+        std::clamp(affordable_batches, 1.0, static_cast<double>(eval_batches)));
+    s.evaluation = batch_seconds * static_cast<double>(p.eval_batches);
   }
   const double progress = ProgressOf(r, s);
-  const double evaluations = Evaluations(r, s) - EvaluationsBehind(r, s, progress);
-  const double left = r.budget - SecondsAfterTraining(r) - s.seconds - evaluations * s.evaluation;
-  const double steps = std::clamp(std::floor(left / std::max(pace, 1e-9)), 1.0, 1e12);
+  const double evaluations = Evaluations(r, s) - EvaluationsUpTo(r, s, progress);
+  const double seconds_left =
+      r.budget - SecondsAfterTraining(r) - s.seconds - evaluations * s.evaluation;
+  const double steps = std::clamp(std::floor(seconds_left / std::max(pace, 1e-9)), 1.0, 1e12);
   int64_t end = s.step + static_cast<int64_t>(steps);
   const double deviation = pace * std::abs(static_cast<double>(end - p.end));
-  if (!first && deviation < kLargestDeviation * r.budget) end = p.end;
-  p = {s.step, end, progress, learning, p.eval_batches};
-  return first;
+  if (!is_first_plan && deviation < kMaxDeviation * r.budget) end = p.end;
+  p = {s.step, end, progress, training_seconds, p.eval_batches};
+  return is_first_plan;
 }
 
 }  // namespace foretoken::train

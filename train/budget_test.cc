@@ -78,7 +78,7 @@ TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
 }
 
 // A budget that is shorter than the trial ends the run after a few steps.
-TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
+TEST(BudgetTest, BudgetShorterThanATrialEndsSoon) {
   const SimulatedRun run = Simulate(
       BudgetRecipe(3.0), [](int64_t) { return 2.0; }, 1.0);
   EXPECT_LE(run.state.step, 6);
@@ -86,7 +86,7 @@ TEST(BudgetTest, ABudgetBelowATrialEndsSoon) {
 }
 
 // A plan limits evaluations to the batches that fit: all of them would take a third of the budget.
-TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
+TEST(BudgetTest, EvaluationsAreLimitedToBatchesThatFit) {
   const SimulatedRun run = Simulate(
       BudgetRecipe(100.0), [](int64_t) { return 4.0; }, 4.0);
   EXPECT_EQ(run.state.plan.eval_batches, 1);
@@ -96,7 +96,7 @@ TEST(BudgetTest, EvaluatesAsMuchAsThereIsTimeFor) {
 }
 
 // With eval_every = 0, a run with a budget has no evaluations.
-TEST(BudgetTest, NeverEvaluatesWhereNothingIsToBe) {
+TEST(BudgetTest, NeverEvaluatesWithoutEvalEvery) {
   Recipe recipe = BudgetRecipe(100.0);
   recipe.eval_every = 0;
   const SimulatedRun run = Simulate(
@@ -107,47 +107,47 @@ TEST(BudgetTest, NeverEvaluatesWhereNothingIsToBe) {
 
 // A clock that advances by a second with each reading; reading number `stop_at` raises SIGINT.
 std::function<double()> TickingClock(int64_t stop_at) {
-  return [looks = int64_t{0}, stop_at]() mutable {
-    if (++looks == stop_at) raise(SIGINT);
-    return static_cast<double>(looks);
+  return [readings = int64_t{0}, stop_at]() mutable {
+    if (++readings == stop_at) raise(SIGINT);
+    return static_cast<double>(readings);
   };
 }
 
-TEST_F(RunTest, RunWithABudgetContinuesBitForBit) {
-  TrainOptions whole = TinyRun(directory_, directory_ + "/whole");
-  whole.recipe.budget = 80.0;  // ticks of the clock; a step takes one tick
-  whole.clock = TickingClock(0);
-  const Status once = Train(whole);
-  ASSERT_TRUE(once.ok()) << once.error().message;
-  const auto info = ReadCheckpointInfo(whole.out);
+TEST_F(RunTest, RunWithABudgetResumesBitForBit) {
+  TrainOptions uninterrupted = TinyRun(directory_, directory_ + "/uninterrupted");
+  uninterrupted.recipe.budget = 80.0;  // ticks of the clock; a step takes one tick
+  uninterrupted.clock = TickingClock(0);
+  const Status trained = Train(uninterrupted);
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  const auto info = ReadCheckpointInfo(uninterrupted.out);
   ASSERT_TRUE(info.ok()) << info.error().message;
   EXPECT_EQ(info->state.plan.end, info->state.step);
   EXPECT_NEAR(info->state.seconds, 73.6, 4.0);
-  const auto losses = Losses(whole.out);
+  const auto losses = Losses(uninterrupted.out);
   ASSERT_GT(losses.size(), 60u);
 
-  TrainOptions stopped = whole;
+  TrainOptions stopped = uninterrupted;
   stopped.out = directory_ + "/stopped";
   // Interrupted in the trial, then after the plan was made, then not at all.
-  for (const int64_t look : {5, 70, 0}) {
-    stopped.clock = TickingClock(look);
-    const Status part = Train(stopped);
-    ASSERT_TRUE(part.ok()) << part.error().message;
-    if (look != 0) {
+  for (const int64_t stop_at : {5, 70, 0}) {
+    stopped.clock = TickingClock(stop_at);
+    const Status resumed = Train(stopped);
+    ASSERT_TRUE(resumed.ok()) << resumed.error().message;
+    if (stop_at != 0) {
       EXPECT_LT(Losses(stopped.out).size(), losses.size());
     }
   }
   EXPECT_EQ(Losses(stopped.out), losses);
-  ExpectSameTensors(whole.out, stopped.out, 3 * (2 + 2 * 9));
+  ExpectSameTensors(uninterrupted.out, stopped.out, 3 * (2 + 2 * 9));
 
   stopped.recipe.budget = 90.0;
-  const Status other = Train(stopped);
-  ASSERT_FALSE(other.ok());
-  EXPECT_THAT(other.error().message, testing::HasSubstr("budget was 80.0, now 90.0"));
+  const Status changed = Train(stopped);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_THAT(changed.error().message, testing::HasSubstr("budget was 80.0, now 90.0"));
 }
 
 // Fields that are not named get the method's defaults; named fields keep their values.
-TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
+TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // only lines are counted
   const auto filled = [&](const DraftDefaults& defaults, const std::set<std::string>& named) {
@@ -188,7 +188,7 @@ TEST_F(RunTest, DefaultsAreTheMethodsAndScaleWithTheTarget) {
 
 // A resumed run keeps its batches per step and its compute type. Their defaults depend on the
 // number of workers and on the CPU, which may change during a run.
-TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
+TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.steps = 2;
   run.recipe.dtype = "f32";
@@ -208,12 +208,12 @@ TEST_F(RunTest, KeepsItsBatchesAndTypeOnAnotherMachine) {
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};
 
 // A draft file contains the measurement of its own checkpoint, but not that of an earlier one.
-TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
+TEST_F(RunTest, DraftHoldsTheAcceptanceOfItsOwnCheckpoint) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
   run.recipe.steps = 2;
-  const auto forced = TrainDraft(run).file;
-  ASSERT_NE(forced, nullptr);
+  const auto unmeasured = TrainDraft(run).file;
+  ASSERT_NE(unmeasured, nullptr);
   const auto info = ReadCheckpointInfo(run.out);
   ASSERT_TRUE(info.ok()) << info.error().message;
   ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, *info).ok());
@@ -224,16 +224,16 @@ TEST_F(RunTest, TauOfTheRunIsThePriorOfItsDraft) {
   ASSERT_TRUE(record.ok());
   EXPECT_EQ((*record)["trained"]["tau"], 1.75);
   EXPECT_TRUE((*record)["trained"].contains("teacher_forced_tau"));
-  CheckpointInfo before = *info;
-  before.state.step = 1;
-  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, before).ok());
-  const auto older = TrainDraft(run).file;
-  ASSERT_NE(older, nullptr);
-  EXPECT_EQ(older->info().acceptance, forced->info().acceptance);
+  CheckpointInfo earlier = *info;
+  earlier.state.step = 1;
+  ASSERT_TRUE(WriteOwnAnswers(kAnswers, run.out, earlier).ok());
+  const auto with_earlier_answers = TrainDraft(run).file;
+  ASSERT_NE(with_earlier_answers, nullptr);
+  EXPECT_EQ(with_earlier_answers->info().acceptance, unmeasured->info().acceptance);
 }
 
 // A run that starts over removes the acceptance measured for the draft that it replaces.
-TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
+TEST_F(RunTest, StartingOverRemovesTheOldAcceptance) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
   run.recipe.steps = 2;
@@ -258,7 +258,7 @@ TEST_F(RunTest, BegunAnewItForgetsTheTauOfTheOldDraft) {
 
 // The draft file of a finished run is overwritten only after further training, because the user may
 // have replaced it, for example by a file of another type.
-TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
+TEST_F(RunTest, DraftFileIsReplacedOnlyAfterFurtherTraining) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
   run.recipe.steps = 2;
@@ -282,7 +282,7 @@ TEST_F(RunTest, ReplacesADraftFileOnlyWhereItHasLearntMore) {
 }
 
 // A run's key depends neither on its name nor on the target's path.
-TEST(OwnAnswersTest, RunsAreTheSameWhateverTheirName) {
+TEST(OwnAnswersTest, RunKeyIgnoresNameAndTargetPath) {
   const std::string run = R"({"recipe":{"name":"a","seed":1,"settings":{"target":"x"}},"data":[]})",
                     moved =
                         R"({"recipe":{"name":"b","seed":1,"settings":{"target":"y"}},"data":[]})",
@@ -297,20 +297,20 @@ TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {
   ASSERT_NE(mkdtemp(run.data()), nullptr);
   const TextDocument text{{{"", "no conversation"}}}, unanswered{{{"user", "and then?"}}},
       answered{{{"system", "be brief"}, {"user", "why?"}, {"assistant", "so"}, {"user", "oh"}}};
-  const std::vector<const TextDocument*> all = {&text, &unanswered, &answered};
-  ASSERT_TRUE(WriteHeldOutQuestions(all, run).ok());
+  const std::vector<const TextDocument*> documents = {&text, &unanswered, &answered};
+  ASSERT_TRUE(WriteHeldOutQuestions(documents, run).ok());
   std::ifstream file(HeldOutQuestionsPath(run));
   const std::string written{std::istreambuf_iterator<char>(file), {}};
   EXPECT_EQ(written, R"({"question_id":0,"category":"heldout","turns":["why?"]})"
                      "\n");
-  ASSERT_TRUE(WriteHeldOutQuestions(std::span(all).first(2), run).ok());
+  ASSERT_TRUE(WriteHeldOutQuestions(std::span(documents).first(2), run).ok());
   EXPECT_FALSE(fs::exists(HeldOutQuestionsPath(run)));
   fs::remove_all(run);
 }
 
 // The forecast interpolates between the points of the recorded run whose target has the nearest
 // width.
-TEST(ForecastTest, RecordedRunsAreOfTheMethodAndTheNearestWidth) {
+TEST(ForecastTest, UsesTheRecordedRunOfTheNearestWidth) {
   const auto at_point = RecordedTauOf("hass", 576, 4.23e6);
   ASSERT_TRUE(at_point);
   EXPECT_DOUBLE_EQ(at_point->tau, 2.18);

@@ -14,7 +14,7 @@ Tensor ShiftedRight(const Tensor& x, int64_t bits) {
 }
 
 // Applies Mix (base/rng.h) to every element; products wrap.
-Tensor MixEach(Tensor x) {
+Tensor MixElements(Tensor x) {
   x = x + static_cast<int64_t>(0x9e3779b97f4a7c15u);
   x = x.bitwise_xor(ShiftedRight(x, 30)) * static_cast<int64_t>(0xbf58476d1ce4e5b9u);
   x = x.bitwise_xor(ShiftedRight(x, 27)) * static_cast<int64_t>(0x94d049bb133111ebu);
@@ -24,8 +24,8 @@ Tensor MixEach(Tensor x) {
 }  // namespace
 
 Tensor DrawnBits(uint64_t key, int64_t count, int64_t bits, torch::Device device) {
-  const Tensor place = torch::arange(count, torch::TensorOptions(device).dtype(torch::kInt64));
-  return ShiftedRight(MixEach(place.bitwise_xor(static_cast<int64_t>(key))), kBits - bits);
+  const Tensor indices = torch::arange(count, torch::TensorOptions(device).dtype(torch::kInt64));
+  return ShiftedRight(MixElements(indices.bitwise_xor(static_cast<int64_t>(key))), kBits - bits);
 }
 
 Tensor Chosen(double probability, uint64_t key, int64_t count, torch::Device device) {

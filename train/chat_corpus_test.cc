@@ -42,7 +42,7 @@ uint64_t KeyIn(const std::string& directory) {
 }
 
 // The corpus of fixed data has the hashes and keys that earlier versions gave it.
-TEST_F(ChatCorpusTest, DemoCorpusStaysWhatItWas) {
+TEST_F(ChatCorpusTest, DemoCorpusIsUnchanged) {
   std::string chats;
   for (int i = 0; i < 40; ++i) {
     const std::string n = std::to_string(i);
@@ -64,14 +64,14 @@ TEST_F(ChatCorpusTest, DemoCorpusStaysWhatItWas) {
   recipe.mask_user = true;
   recipe.heldout = 0.2;
   recipe.data = {{"chat.jsonl", 1.0}, {"text.txt", 1.0}};
-  const auto learnt = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
-  ASSERT_TRUE(learnt.ok()) << learnt.error().message;
+  const auto trained = PrepareData(recipe, directory_, directory_, /*quiet=*/true, nullptr);
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
   const std::array<uint64_t, 3> expected = {7855111589941290865u, 7334900762524060093u,
                                             17780029231451781767u};
-  EXPECT_EQ(HashOf(learnt->corpus), expected);
+  EXPECT_EQ(HashOf(trained->corpus), expected);
   EXPECT_EQ(KeyIn(directory_), 16531734621424005269u);
   const auto given =
-      PrepareData(recipe, directory_, directory_, /*quiet=*/true, &learnt->tokenizer);
+      PrepareData(recipe, directory_, directory_, /*quiet=*/true, &trained->tokenizer);
   ASSERT_TRUE(given.ok()) << given.error().message;
   EXPECT_EQ(HashOf(given->corpus), expected);
   EXPECT_EQ(KeyIn(directory_), 14439231547699619712u);
@@ -88,7 +88,7 @@ std::string Line(const Turns& turns) {
 
 // Conversations that the chat template rejects are skipped and counted. It is an error if no
 // conversation remains.
-TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
+TEST_F(ChatCorpusTest, RejectedConversationsAreSkippedAndCounted) {
   const Turns refused = {kTalk[0], kTalk[2], kTalk[1]};
   Write("chat.jsonl", Line(kTalk) + Line(refused) + Line(WithSystem(kTalk)) + Line(refused));
   Recipe recipe;
@@ -97,20 +97,21 @@ TEST_F(ChatCorpusTest, WhatATemplateRefusesIsLeftOutAndCounted) {
   recipe.settings["target"] = "llama.gguf";
   const TokenizerData llama = WithTemplate(PieceVocabulary(), TemplateNamed("llama-2"));
   testing::internal::CaptureStderr();
-  const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &llama);
+  const auto prepared = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &llama);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("2 of 4 documents are left out; the first: llama.gguf: chat template: line "
                         "1: Conversation roles must alternate"));
-  ASSERT_TRUE(made.ok()) << made.error().message;
-  EXPECT_EQ(made->corpus.documents.size(), 2u);
+  ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+  EXPECT_EQ(prepared->corpus.documents.size(), 2u);
   Write("chat.jsonl", Line(refused));
-  const auto none = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &llama);
-  ASSERT_FALSE(none.ok());
-  EXPECT_THAT(none.error().message, HasSubstr("no document can be encoded; the first: llama.gguf"));
+  const auto all_rejected = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &llama);
+  ASSERT_FALSE(all_rejected.ok());
+  EXPECT_THAT(all_rejected.error().message,
+              HasSubstr("no document can be encoded; the first: llama.gguf"));
 }
 
 // Another chat template gives different token ids, but the same documents are held out.
-TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
+TEST_F(ChatCorpusTest, TemplateChangesTokensButNotHeldOutDocuments) {
   std::string chats;
   for (int i = 0; i < 30; ++i) {
     chats += Line({{"user", std::to_string(i)}, {"assistant", "It is."}});
@@ -124,19 +125,19 @@ TEST_F(ChatCorpusTest, AnotherTemplateMakesAnotherCorpusOfTheSameDocuments) {
   std::vector<std::vector<bool>> held_out;
   for (const char* name : {"none", "qwen2", "vicuna", "qwen2"}) {
     data.chat_template = TemplateNamed(name);
-    const auto made = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &data);
-    ASSERT_TRUE(made.ok()) << made.error().message;
-    ids.push_back(made->corpus.ids);
+    const auto prepared = PrepareData(recipe, directory_, directory_, /*quiet=*/true, &data);
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    ids.push_back(prepared->corpus.ids);
     held_out.emplace_back();
-    for (const CorpusDocument& d : made->corpus.documents) held_out.back().push_back(d.heldout);
-    EXPECT_EQ(std::ranges::count(made->corpus.ids, 0u), *name == 'n' ? 30 : 0) << name;
+    for (const CorpusDocument& d : prepared->corpus.documents) held_out.back().push_back(d.heldout);
+    EXPECT_EQ(std::ranges::count(prepared->corpus.ids, 0u), *name == 'n' ? 30 : 0) << name;
   }
   EXPECT_NE(ids[0], ids[1]);
   EXPECT_NE(ids[1], ids[2]);
   EXPECT_EQ(ids[1], ids[3]);
   EXPECT_EQ(std::ranges::count(held_out[0], true), std::ranges::count(held_out[1], true));
   EXPECT_GT(std::ranges::count(held_out[0], true), 0);
-  for (const auto& choice : held_out) EXPECT_EQ(choice, held_out[0]);
+  for (const auto& flags : held_out) EXPECT_EQ(flags, held_out[0]);
 }
 
 }  // namespace

@@ -116,16 +116,16 @@ Status CheckSafetensors(const std::string& path) {
   uint64_t size = 0;
   if (bytes.size() < sizeof(size)) return Error{path + ": is too short for a checkpoint"};
   std::memcpy(&size, bytes.data(), sizeof(size));
-  if (size > bytes.size() - sizeof(size)) return Error{path + ": is cut off within its header"};
+  if (size > bytes.size() - sizeof(size)) return Error{path + ": is truncated within its header"};
   std::string header(bytes.substr(sizeof(size), size));
   const size_t key = header.find(kChecksumKey);
   if (key == std::string::npos) return {};
   const size_t digits = key + kChecksumKey.size();
   if (digits + kChecksumDigits > header.size()) return Error{path + ": is damaged in its header"};
-  const std::string kept = header.substr(digits, kChecksumDigits);
+  const std::string stored = header.substr(digits, kChecksumDigits);
   header.replace(digits, kChecksumDigits, kNoChecksum);
-  if (Checksum(header, bytes.substr(sizeof(size) + size)) == kept) return {};
-  return Error{path + ": is damaged: its bytes are not those that were written (checksum)"};
+  if (Checksum(header, bytes.substr(sizeof(size) + size)) == stored) return {};
+  return Error{path + ": is damaged: checksum mismatch"};
 }
 
 TensorRecord InfoRecord(const CheckpointInfo& info) {
@@ -169,7 +169,7 @@ Result<CheckpointInfo> ReadCheckpointInfo(const std::string& directory) {
   FT_ASSIGN_OR_RETURN(info.state, ReadState(json, path));
   if (json.contains("begun")) {
     const Json& begun = json["begun"];
-    if (!begun.is_string()) return BadValue(path + ": begun", JsonText(begun), "a text");
+    if (!begun.is_string()) return BadValue(path + ": begun", JsonText(begun), "a string");
     info.begun = begun.get<std::string>();
   }
   return info;

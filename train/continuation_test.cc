@@ -70,15 +70,16 @@ class ContinuationTest : public RunTest {
     ASSERT_TRUE(trained.ok()) << trained.error().message;
     for (const char* file : kFiles) before_.push_back(BytesOf(run_.out + file));
   }
+  // Does not compare with EXPECT_EQ, which prints the binary files on a failure.
   void ExpectNothingChanged() {
     for (size_t i = 0; i < std::size(kFiles); ++i) {
-      EXPECT_EQ(BytesOf(run_.out + kFiles[i]) == before_[i], true) << kFiles[i];
+      EXPECT_TRUE(BytesOf(run_.out + kFiles[i]) == before_[i]) << kFiles[i];
     }
   }
-  TrainOptions Otherwise(const std::function<void(Recipe&)>& change) {
-    TrainOptions other = run_;
-    change(other.recipe);
-    return other;
+  TrainOptions RunWith(const std::function<void(Recipe&)>& change) {
+    TrainOptions changed = run_;
+    change(changed.recipe);
+    return changed;
   }
 
   static constexpr const char* kFiles[] = {"/checkpoint.safetensors", "/tokenizer_data.json",
@@ -88,16 +89,17 @@ class ContinuationTest : public RunTest {
 };
 
 // Changed data are an error that names the file, even if its size is unchanged.
-TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
+TEST_F(ContinuationTest, ChangedDataOfTheSameSizeAreRefused) {
   Begin();
   const std::string data = directory_ + "/text.txt";
   std::string text = BytesOf(data);
   text[text.find("square")] = 'S';
   WriteBytes(data, text);
-  EXPECT_THAT(ErrorOf(run_),
-              AllOf(HasSubstr(run_.out + " holds a run that was started differently"),
-                    HasSubstr("text.txt has another content"), HasSubstr("--change data continues"),
-                    HasSubstr("--force")));
+  EXPECT_THAT(
+      ErrorOf(run_),
+      AllOf(HasSubstr(run_.out + " holds a run that was started with other settings or data"),
+            HasSubstr("text.txt has different contents"), HasSubstr("--change data continues"),
+            HasSubstr("--force")));
   ExpectNothingChanged();
   // With --change data the run is resumed, with the tokenizer that its weights were trained with.
   TrainOptions changed = run_;
@@ -110,7 +112,7 @@ TEST_F(ContinuationTest, OtherDataOfEqualSizeAreNamed) {
 
 // Resuming with a different recipe is an error that names each difference, and either the option
 // that continues or the fields that a run cannot change.
-TEST_F(ContinuationTest, OtherRecipesAreNamed) {
+TEST_F(ContinuationTest, ChangedRecipesAreRefused) {
   Begin();
   const struct {
     std::function<void(Recipe&)> change;
@@ -128,16 +130,16 @@ TEST_F(ContinuationTest, OtherRecipesAreNamed) {
       {[](Recipe& r) { r.vocab = 300; }, "vocab was 320, now 300", "A run cannot change vocab"},
   };
   for (const auto& c : cases) {
-    EXPECT_THAT(ErrorOf(Otherwise(c.change)), AllOf(HasSubstr(c.sentence), HasSubstr(c.option)));
+    EXPECT_THAT(ErrorOf(RunWith(c.change)), AllOf(HasSubstr(c.sentence), HasSubstr(c.option)));
     ExpectNothingChanged();
   }
 }
 
 // Settings listed in TrainOptions::changes may differ: the run continues and records the new
 // values.
-TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
+TEST_F(ContinuationTest, ContinuesWithListedChanges) {
   Begin();
-  TrainOptions longer = Otherwise([](Recipe& r) { r.steps = 6, r.lr = 0.001; });
+  TrainOptions longer = RunWith([](Recipe& r) { r.steps = 6, r.lr = 0.001; });
   longer.changes = {"steps", "lr"};
   EXPECT_EQ(ErrorOf(longer), "none");
   EXPECT_EQ(Losses(run_.out).size(), 6u);
@@ -147,27 +149,27 @@ TEST_F(ContinuationTest, GoesOnLongerWithTheUsersWord) {
 }
 
 // Settings that do not affect the weights, and the data's location, may change.
-TEST_F(ContinuationTest, WhatIsNotLearntMayChange) {
+TEST_F(ContinuationTest, SettingsThatDoNotAffectWeightsMayChange) {
   Begin();
   fs::create_directories(directory_ + "/moved");
   fs::rename(directory_ + "/text.txt", directory_ + "/moved/text.txt");
-  EXPECT_EQ(ErrorOf(Otherwise([&](Recipe& r) {
+  EXPECT_EQ(ErrorOf(RunWith([&](Recipe& r) {
               r.data[0].files = directory_ + "/moved/text.txt";
               r.threads = 2, r.eval_every = 2, r.checkpoint_steps = 1, r.name = "another";
             })),
             "none");
 }
 
-TEST_F(ContinuationTest, ForceBeginsAnew) {
+TEST_F(ContinuationTest, ForceStartsOver) {
   Begin();
-  TrainOptions other = Otherwise([](Recipe& r) { r.hidden = 32, r.steps = 2; });
-  other.force = true;
-  EXPECT_EQ(ErrorOf(other), "none");
+  TrainOptions restarted = RunWith([](Recipe& r) { r.hidden = 32, r.steps = 2; });
+  restarted.force = true;
+  EXPECT_EQ(ErrorOf(restarted), "none");
   EXPECT_EQ(Losses(run_.out).size(), 2u);
 }
 
 // Resuming with another target is an error that says what differs.
-TEST_F(ContinuationTest, AnotherTargetIsNamed) {
+TEST_F(ContinuationTest, ChangedTargetIsRefused) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
   draft.recipe.steps = 2;
@@ -175,9 +177,9 @@ TEST_F(ContinuationTest, AnotherTargetIsNamed) {
   const std::string checkpoint = BytesOf(CheckpointPath(draft.out));
   fs::remove_all(directory_ + "/target_run");
   MakeTarget(FileType::kF32, /*steps=*/3);
-  EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("the target's weights are others"),
+  EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("the target's weights differ"),
                                     HasSubstr("--change target continues")));
-  EXPECT_EQ(BytesOf(CheckpointPath(draft.out)) == checkpoint, true);
+  EXPECT_TRUE(BytesOf(CheckpointPath(draft.out)) == checkpoint);
   draft.recipe.settings["passes"] = "2";
   draft.changes = {"target"};
   EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("passes was 3, now 2"), Not(HasSubstr("weights")),
@@ -188,25 +190,26 @@ TEST_F(ContinuationTest, AnotherTargetIsNamed) {
 
 // A run can be resumed from a checkpoint of an older version, which has neither a checksum nor a
 // record of data and target (run_record.h). Its recipe is still compared.
-TEST_F(ContinuationTest, OlderFilesGoOn) {
+TEST_F(ContinuationTest, OlderCheckpointsCanBeResumed) {
   Begin();
   ChangeState(run_.out, [](Json& state) { state.erase("begun"); });
   std::string bytes = BytesOf(CheckpointPath(run_.out));
   bytes.replace(bytes.find("foretoken.checksum"), 18, "foretoken.nochecks");
   WriteBytes(CheckpointPath(run_.out), bytes);
-  EXPECT_THAT(ErrorOf(Otherwise([](Recipe& r) { r.lr = 0.003; })),
+  EXPECT_THAT(ErrorOf(RunWith([](Recipe& r) { r.lr = 0.003; })),
               HasSubstr("lr was 0.0015, now 0.003"));
   // `heldout` determines the stored corpus, which is not encoded again without a record of the
   // data.
-  TrainOptions masked = Otherwise([](Recipe& r) { r.heldout = 0.1; });
-  masked.changes = {"heldout"};
-  EXPECT_THAT(ErrorOf(masked), HasSubstr("corpus.bin: was made from other data or settings"));
+  TrainOptions more_held_out = RunWith([](Recipe& r) { r.heldout = 0.1; });
+  more_held_out.changes = {"heldout"};
+  EXPECT_THAT(ErrorOf(more_held_out),
+              HasSubstr("corpus.bin: was made from different data or settings"));
   EXPECT_EQ(ErrorOf(run_), "none");
   EXPECT_NE(ReadCheckpointInfo(run_.out)->begun, "");
 }
 
 // A damaged checkpoint is an error that names the file, and the file stays as it is.
-TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
+TEST_F(ContinuationTest, DamagedCheckpointsAreRefusedAndKept) {
   Begin();
   const std::string path = CheckpointPath(run_.out);
   for (const size_t place : {before_[0].size() / 2, before_[0].size() - 1, size_t{60}}) {
@@ -214,7 +217,7 @@ TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
     bytes[place] = static_cast<char>(bytes[place] ^ 4);
     WriteBytes(path, bytes);
     EXPECT_THAT(ErrorOf(run_), HasSubstr("checkpoint.safetensors")) << place;
-    EXPECT_EQ(BytesOf(path) == bytes, true) << place;
+    EXPECT_TRUE(BytesOf(path) == bytes) << place;
   }
   WriteBytes(path, before_[0].substr(0, 1000));
   EXPECT_THAT(ErrorOf(run_), HasSubstr("checkpoint.safetensors: "));
@@ -223,7 +226,7 @@ TEST_F(ContinuationTest, DamagedCheckpointsAreNamedAndKept) {
 }
 
 // A field of the wrong type in a checkpoint is an error that names the field.
-TEST_F(ContinuationTest, FieldsOfAnotherTypeAreNamed) {
+TEST_F(ContinuationTest, WronglyTypedFieldsAreRefused) {
   Begin();
   const auto error_with = [&](const char* name, const Json& value) {
     WriteBytes(CheckpointPath(run_.out), before_[0]);
@@ -234,11 +237,11 @@ TEST_F(ContinuationTest, FieldsOfAnotherTypeAreNamed) {
               HasSubstr("checkpoint.safetensors: step is '\"seven\"', expected a whole number"));
   EXPECT_THAT(error_with("tokens", -1), HasSubstr("tokens is '-1', expected a whole number"));
   EXPECT_THAT(error_with("seconds", Json()), HasSubstr("seconds is 'null', expected a number"));
-  EXPECT_THAT(error_with("begun", 5), HasSubstr("begun is '5', expected a text"));
+  EXPECT_THAT(error_with("begun", 5), HasSubstr("begun is '5', expected a string"));
   EXPECT_THAT(error_with("recipe", 5), HasSubstr("checkpoint.safetensors: a recipe is"));
 }
 
-TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
+TEST_F(ContinuationTest, DamagedCorpusIsRebuiltWithTheSameTokenizer) {
   Begin();
   const std::string path = run_.out + "/corpus.bin";
   for (const size_t place : {size_t{30}, before_[2].size() / 2, before_[2].size() - 3}) {
@@ -248,28 +251,29 @@ TEST_F(ContinuationTest, DamagedCorporaAreMadeAnewWithTheSameTokenizer) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(ErrorOf(run_), "none");
     EXPECT_THAT(testing::internal::GetCapturedStderr(),
-                HasSubstr("corpus.bin: is damaged: its bytes are not those that were written"));
-    EXPECT_EQ(BytesOf(path) == before_[2], true);
-    EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json") == before_[1], true);
+                HasSubstr("corpus.bin: is damaged: checksum mismatch"));
+    EXPECT_TRUE(BytesOf(path) == before_[2]);
+    EXPECT_TRUE(BytesOf(run_.out + "/tokenizer_data.json") == before_[1]);
   }
   WriteBytes(run_.out + "/tokenizer_data.json", R"({"tokens": 3})");
-  EXPECT_THAT(ErrorOf(run_), HasSubstr("tokenizer_data.json: is not a tokenizer of a run"));
+  EXPECT_THAT(ErrorOf(run_),
+              HasSubstr("tokenizer_data.json: is not a tokenizer file of a training run"));
 }
 
 // A diverging run keeps its last checkpoint that has finite results.
 TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
   Begin();
-  TrainOptions wild = Otherwise([](Recipe& r) {
+  TrainOptions diverging = RunWith([](Recipe& r) {
     r.lr = 10.0, r.weight_decay = 10.0, r.clip = 0.0, r.steps = 200, r.schedule = "constant";
     r.checkpoint_steps = 1000;
   });
-  wild.changes = {"lr", "weight_decay", "clip", "steps", "schedule"};
-  EXPECT_THAT(ErrorOf(wild), AllOf(HasSubstr("training stops; " + CheckpointPath(run_.out) +
-                                             " stays as of step 4"),
-                                   HasSubstr("lower --lr")));
-  EXPECT_EQ(BytesOf(CheckpointPath(run_.out)) == before_[0], true);
-  wild.recipe.checkpoint_steps = 1;  // the loss or the weights may be the first to diverge
-  EXPECT_THAT(ErrorOf(wild), AnyOf(HasSubstr("training stops"), HasSubstr("is not written")));
+  diverging.changes = {"lr", "weight_decay", "clip", "steps", "schedule"};
+  EXPECT_THAT(ErrorOf(diverging), AllOf(HasSubstr("training stops; " + CheckpointPath(run_.out) +
+                                                  " still holds step 4"),
+                                        HasSubstr("lower --lr")));
+  EXPECT_TRUE(BytesOf(CheckpointPath(run_.out)) == before_[0]);
+  diverging.recipe.checkpoint_steps = 1;  // the loss or the weights may be the first to diverge
+  EXPECT_THAT(ErrorOf(diverging), AnyOf(HasSubstr("training stops"), HasSubstr("is not written")));
   const auto kept = SafetensorsFile::Open(CheckpointPath(run_.out));
   ASSERT_TRUE(kept.ok() && ReadCheckpointInfo(run_.out).ok());
   for (const SafetensorsEntry& e : kept->entries()) {
@@ -282,13 +286,13 @@ TEST_F(ContinuationTest, DivergingRunsKeepTheirLastGoodCheckpoint) {
 }
 
 // A target with a value that is not finite is an error that names the tensor.
-TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
+TEST_F(ContinuationTest, NonFiniteTargetsAreRefused) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   std::vector<TensorRecord> records = RecordsOf(directory_ + "/target_run");
   for (TensorRecord& r : records) {
     if (r.name != "model.layers.1.mlp.up_proj.weight") continue;
-    const float none = std::numeric_limits<float>::quiet_NaN();
-    std::memcpy(r.bytes.data() + 40, &none, sizeof(none));
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(r.bytes.data() + 40, &nan, sizeof(nan));
   }
   ASSERT_TRUE(WriteSafetensors(CheckpointPath(directory_ + "/target_run"), records).ok());
   ASSERT_TRUE(
@@ -303,7 +307,7 @@ TEST_F(ContinuationTest, TargetsThatAreNotFiniteAreNamed) {
 // EAGLE's loss covers an input of a piece only if another input follows it there. A piece whose
 // tokens with a loss are only its last input or its last target contributes no rows, and batches
 // without rows are skipped.
-TEST_F(ContinuationTest, BatchesWithNothingToLearnAreLeftOut) {
+TEST_F(ContinuationTest, BatchesWithoutLossAreSkipped) {
   MakeTarget(FileType::kF32, /*steps=*/2);
   const std::string data = directory_ + "/chat.jsonl";
   const auto write = [&](int answered) {
@@ -331,7 +335,7 @@ TEST_F(ContinuationTest, BatchesWithNothingToLearnAreLeftOut) {
     EXPECT_THAT(line, Not(HasSubstr(" 0.0 "))) << line;
   write(0);
   draft.out = directory_ + "/none";
-  EXPECT_THAT(ErrorOf(draft), HasSubstr("hold nothing to learn for train eagle"));
+  EXPECT_THAT(ErrorOf(draft), HasSubstr("have no token with a loss for train eagle"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ Result<std::vector<SourceFile>> ListSources(const Recipe& recipe, const std::str
     FT_ASSIGN_OR_RETURN(const auto files, ListDataFiles(recipe.data[i].files, base));
     for (const std::string& f : files) list.push_back({f, static_cast<int16_t>(i)});
   }
-  if (list.empty()) return Error{"no training data: --data or the recipe names them"};
+  if (list.empty()) return Error{"no training data: name them with --data or in the recipe"};
   return list;
 }
 
@@ -75,9 +75,9 @@ uint64_t TemplateKey(uint64_t key, const TokenizerData& t) {
 // instead of their contents.
 uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                         const TokenizerData* given) {
-  uint64_t key = HashText(kOlderCorpus, recipe.pre);
+  uint64_t key = HashText(kOlderCorpusSeed, recipe.pre);
   if (given != nullptr) key = Mix(key ^ VocabularyFingerprint(*given));
-  if (given != nullptr && !RendersAsOurs(*given)) key = TemplateKey(key, *given);
+  if (given != nullptr && !RendersAsChatMl(*given)) key = TemplateKey(key, *given);
   key = Mix(key ^ static_cast<uint64_t>(recipe.vocab));
   key = HashText(key, std::to_string(recipe.tokenizer_mib) + std::to_string(recipe.heldout));
   key = Mix(key ^ (recipe.mask_user ? 1 : 0));
@@ -93,24 +93,24 @@ uint64_t OlderCorpusKey(const Recipe& recipe, const std::vector<SourceFile>& fil
 // Hashes the files' contents and the settings that affect the corpus.
 Result<uint64_t> CorpusKey(const Recipe& recipe, const std::vector<SourceFile>& files,
                            const TokenizerData* given) {
-  Json made_of = {{"pre", recipe.pre},
-                  {"vocab", recipe.vocab},
-                  {"heldout", recipe.heldout},
-                  {"mask_user", recipe.mask_user}};
+  Json inputs = {{"pre", recipe.pre},
+                 {"vocab", recipe.vocab},
+                 {"heldout", recipe.heldout},
+                 {"mask_user", recipe.mask_user}};
   if (given == nullptr) {  // settings of the tokenizer's training
-    made_of["tokenizer_mib"] = recipe.tokenizer_mib;
-    made_of["seed"] = recipe.seed;
-    for (const DataSource& source : recipe.data) made_of["weights"].push_back(source.weight);
+    inputs["tokenizer_mib"] = recipe.tokenizer_mib;
+    inputs["seed"] = recipe.seed;
+    for (const DataSource& source : recipe.data) inputs["weights"].push_back(source.weight);
   } else {
-    made_of["vocabulary"] = VocabularyFingerprint(*given);
-    if (!RendersAsOurs(*given)) made_of["template"] = TemplateKey(0, *given);
+    inputs["vocabulary"] = VocabularyFingerprint(*given);
+    if (!RendersAsChatMl(*given)) inputs["template"] = TemplateKey(0, *given);
   }
   for (const SourceFile& f : files) {
     FT_ASSIGN_OR_RETURN(const std::string hash, HashFile(f.path));
     const std::string name = std::filesystem::path(f.path).filename().string();
-    made_of["files"].push_back({{"name", name}, {"source", f.source}, {"hash", hash}});
+    inputs["files"].push_back({{"name", name}, {"source", f.source}, {"hash", hash}});
   }
-  return HashText(0, JsonText(made_of));
+  return HashText(0, JsonText(inputs));
 }
 
 Result<Loaded> LoadAll(const std::vector<SourceFile>& files) {
@@ -141,7 +141,7 @@ std::vector<Document> SampleDocuments(const Loaded& all, const Recipe& recipe) {
   return sample;
 }
 
-Result<TokenizerData> LearnTokenizer(const Loaded& all, const Recipe& recipe) {
+Result<TokenizerData> TrainTokenizer(const Loaded& all, const Recipe& recipe) {
   BpeTrainerOptions options;
   options.vocab_size = static_cast<int>(recipe.vocab);
   options.pre = recipe.pre;
@@ -181,10 +181,10 @@ Status ReportLeftOut(const EncodedDocuments& encoded) {
   const auto first = std::ranges::find_if(encoded, failed);
   if (first == encoded.end()) return {};
   const auto count = static_cast<size_t>(std::ranges::count_if(encoded, failed));
-  const std::string& why = first->error().message;
-  if (count == encoded.size()) return Error{"no document can be encoded; the first: " + why};
+  const std::string& reason = first->error().message;
+  if (count == encoded.size()) return Error{"no document can be encoded; the first: " + reason};
   std::fprintf(stderr, "%zu of %zu documents are left out; the first: %s\n", count, encoded.size(),
-               why.c_str());
+               reason.c_str());
   return {};
 }
 
@@ -252,38 +252,38 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
   FT_ASSIGN_OR_RETURN(const uint64_t key, CorpusKey(recipe, files, given));
   PreparedData data;
   const CorpusFile file(directory);
-  const KeptCorpus found = file.Find(key, OlderCorpusKey(recipe, files, given));
-  const bool fits = found == KeptCorpus::kFits;
-  if (found == KeptCorpus::kOther && kept.corpus) {
+  const KeptCorpus stored = file.Find(key, OlderCorpusKey(recipe, files, given));
+  const bool is_stored = stored == KeptCorpus::kMatch;
+  if (stored == KeptCorpus::kMismatch && kept.corpus) {
     return Error{
-        file.path() + ": was made from other data or settings than those given now; " +
+        file.path() + ": was made from different data or settings; " +
         "--change data continues with the new ones, --force starts over and replaces the run"};
   }
   if (given != nullptr) {
     data.tokenizer = *given;
-  } else if (fits || kept.tokenizer) {
+  } else if (is_stored || kept.tokenizer) {
     FT_ASSIGN_OR_RETURN(data.tokenizer, LoadTokenizer(directory));
   }
-  if (fits) {
+  if (is_stored) {
     const Status loaded = file.Load(recipe.data.size(), data.tokenizer.tokens.size(), data.corpus);
     if (loaded.ok()) {
       if (given != nullptr) FT_RETURN_IF_ERROR(AddHeldOutQuestions(recipe, files, directory));
       return data;
     }
-    std::fprintf(stderr, "%s; it is made again from the data\n", loaded.error().message.c_str());
+    std::fprintf(stderr, "%s; rebuilding it from the data\n", loaded.error().message.c_str());
   }
   if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
   FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
-  const bool learns_tokenizer = data.tokenizer.tokens.empty();
-  if (learns_tokenizer) {
+  const bool trains_tokenizer = data.tokenizer.tokens.empty();
+  if (trains_tokenizer) {
     if (!quiet) std::fprintf(stderr, "training the tokenizer\n");
-    FT_ASSIGN_OR_RETURN(data.tokenizer, LearnTokenizer(all, recipe));
+    FT_ASSIGN_OR_RETURN(data.tokenizer, TrainTokenizer(all, recipe));
   }
   FT_ASSIGN_OR_RETURN(data.corpus, EncodeCorpus(recipe, all, data.tokenizer, quiet));
   if (given != nullptr) {
     FT_RETURN_IF_ERROR(KeepHeldOutQuestions(all, recipe.heldout, directory));
   }
-  if (learns_tokenizer) FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, directory));
+  if (trains_tokenizer) FT_RETURN_IF_ERROR(SaveTokenizer(data.tokenizer, directory));
   FT_RETURN_IF_ERROR(file.Save(data.corpus, key));
   return data;
 }

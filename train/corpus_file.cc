@@ -18,7 +18,7 @@ namespace {
 constexpr uint64_t kCorpusMagic = 0x33737072636b7466;  // "ftkcrps3"
 
 // The file's header. Files of the previous version begin with the key instead.
-struct CorpusHead {
+struct CorpusHeader {
   uint64_t magic = kCorpusMagic, key = 0;
   uint64_t checksum = 0;  // HashBytes of the rest of the file
 };
@@ -64,17 +64,19 @@ bool IsWithin(const StoredDocument& d, size_t tokens, size_t sources) {
 std::string ReadBody(std::string_view bytes, size_t sources, size_t vocab, Corpus& corpus) {
   std::vector<StoredDocument> documents;
   if (!Take(bytes, corpus.ids) || !Take(bytes, corpus.learn) || !Take(bytes, documents)) {
-    return "it is cut off";
+    return "it is truncated";
   }
-  if (!bytes.empty()) return "it goes on after its end";
-  if (corpus.learn.size() != corpus.ids.size()) return "tokens and marks differ in number";
+  if (!bytes.empty()) return "it has trailing bytes";
+  if (corpus.learn.size() != corpus.ids.size()) {
+    return "the numbers of tokens and loss flags differ";
+  }
   const auto is_unknown = [vocab](uint32_t id) { return id >= vocab; };
-  if (std::ranges::any_of(corpus.ids, is_unknown)) return "a token is not of the vocabulary";
-  if (std::ranges::any_of(corpus.learn, [](uint8_t mark) { return mark > 1; })) {
-    return "a mark is neither 0 nor 1";
+  if (std::ranges::any_of(corpus.ids, is_unknown)) return "a token is outside the vocabulary";
+  if (std::ranges::any_of(corpus.learn, [](uint8_t flag) { return flag > 1; })) {
+    return "a loss flag is neither 0 nor 1";
   }
   for (const StoredDocument& d : documents) {
-    if (!IsWithin(d, corpus.ids.size(), sources)) return "a document is not within the tokens";
+    if (!IsWithin(d, corpus.ids.size(), sources)) return "a document is out of bounds";
     corpus.documents.push_back({d.first, d.length, d.source, d.heldout != 0});
   }
   return "";
@@ -87,19 +89,20 @@ std::string TokenizerPath(const std::string& directory) {
 Status CheckTokenizer(const TokenizerData& t, const std::string& path) {
   const auto count = static_cast<Token>(t.tokens.size());
   if (t.tokens.empty() || t.types.size() != t.tokens.size()) {
-    return Error{path + ": holds " + std::to_string(t.tokens.size()) + " tokens and " +
-                 std::to_string(t.types.size()) + " types, expected as many, and some"};
+    return Error{path + ": has " + std::to_string(t.tokens.size()) + " tokens and " +
+                 std::to_string(t.types.size()) + " token types, expected equal numbers above 0"};
   }
   for (const TokenType type : t.types) {
     if (type >= TokenType::kNormal && type <= TokenType::kByte) continue;
-    return Error{path + ": names type " + std::to_string(static_cast<int>(type)) +
+    return Error{path + ": has token type " + std::to_string(static_cast<int>(type)) +
                  ", expected 1 to 6"};
   }
   std::vector<Token> special = t.eog;
   special.insert(special.end(), {t.bos, t.eos, t.eot, t.padding});
   for (const Token token : special) {
     if (token == kNoToken || (token >= 0 && token < count)) continue;
-    return Error{path + ": names token " + std::to_string(token) + " of " + std::to_string(count)};
+    return Error{path + ": refers to token " + std::to_string(token) + " of " +
+                 std::to_string(count)};
   }
   return {};
 }
@@ -108,24 +111,26 @@ Status CheckTokenizer(const TokenizerData& t, const std::string& path) {
 
 KeptCorpus CorpusFile::Find(uint64_t key, uint64_t older_key) const {
   const auto file = MappedFile::Open(path_);
-  if (!file.ok()) return KeptCorpus::kNone;
-  CorpusHead head;
-  if (file->size() < sizeof(head)) return KeptCorpus::kNone;
-  std::memcpy(&head, file->bytes().data(), sizeof(head));
-  if (head.magic == kCorpusMagic) return head.key == key ? KeptCorpus::kFits : KeptCorpus::kOther;
-  return head.magic == older_key ? KeptCorpus::kFits : KeptCorpus::kOther;
+  if (!file.ok()) return KeptCorpus::kMissing;
+  CorpusHeader header;
+  if (file->size() < sizeof(header)) return KeptCorpus::kMissing;
+  std::memcpy(&header, file->bytes().data(), sizeof(header));
+  if (header.magic == kCorpusMagic) {
+    return header.key == key ? KeptCorpus::kMatch : KeptCorpus::kMismatch;
+  }
+  return header.magic == older_key ? KeptCorpus::kMatch : KeptCorpus::kMismatch;
 }
 
 Status CorpusFile::Load(size_t sources, size_t vocab, Corpus& corpus) const {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path_));
   std::string_view bytes = file.text();
-  CorpusHead head;
-  if (bytes.size() < sizeof(head)) return Error{path_ + ": is damaged: it is cut off"};
-  std::memcpy(&head, bytes.data(), sizeof(head));
-  const bool has_checksum = head.magic == kCorpusMagic;
-  bytes.remove_prefix(has_checksum ? sizeof(head) : sizeof(uint64_t));
-  if (has_checksum && ChecksumOf(bytes) != head.checksum) {
-    return Error{path_ + ": is damaged: its bytes are not those that were written (checksum)"};
+  CorpusHeader header;
+  if (bytes.size() < sizeof(header)) return Error{path_ + ": is damaged: it is truncated"};
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const bool has_checksum = header.magic == kCorpusMagic;
+  bytes.remove_prefix(has_checksum ? sizeof(header) : sizeof(uint64_t));
+  if (has_checksum && ChecksumOf(bytes) != header.checksum) {
+    return Error{path_ + ": is damaged: checksum mismatch"};
   }
   corpus = Corpus();
   const std::string fault = ReadBody(bytes, sources, vocab, corpus);
@@ -139,13 +144,13 @@ Status CorpusFile::Save(const Corpus& corpus, uint64_t key) const {
   for (const CorpusDocument& d : corpus.documents) {
     documents.push_back({d.first, d.length, d.source, static_cast<uint8_t>(d.heldout ? 1 : 0), 0});
   }
-  std::string bytes(sizeof(CorpusHead), '\0');
+  std::string bytes(sizeof(CorpusHeader), '\0');
   Append(corpus.ids, bytes);
   Append(corpus.learn, bytes);
   Append(documents, bytes);
-  const CorpusHead head{kCorpusMagic, key,
-                        ChecksumOf(std::string_view(bytes).substr(sizeof(CorpusHead)))};
-  std::memcpy(bytes.data(), &head, sizeof(head));
+  const CorpusHeader header{kCorpusMagic, key,
+                            ChecksumOf(std::string_view(bytes).substr(sizeof(CorpusHeader)))};
+  std::memcpy(bytes.data(), &header, sizeof(header));
   return WriteFileAtomically(path_, bytes);
 }
 
@@ -183,7 +188,8 @@ Result<TokenizerData> LoadTokenizer(const std::string& directory) {
     t.eog = json.at("eog").get<std::vector<Token>>();
     t.chat_template = json.at("chat_template").get<std::string>();
   } catch (const std::exception& fault) {
-    return Error{path + ": is not a tokenizer of a run: " + std::string(JsonReason(fault.what()))};
+    return Error{path + ": is not a tokenizer file of a training run: " +
+                 std::string(JsonReason(fault.what()))};
   }
   FT_RETURN_IF_ERROR(CheckTokenizer(t, path));
   return t;

@@ -13,9 +13,9 @@
 namespace foretoken::train {
 
 // The seed of the key's hash in files of the previous version.
-inline constexpr uint64_t kOlderCorpus = 0x32737072636b7466;  // "ftkcrps2"
+inline constexpr uint64_t kOlderCorpusSeed = 0x32737072636b7466;  // "ftkcrps2"
 
-enum class KeptCorpus : uint8_t { kNone, kOther, kFits };
+enum class KeptCorpus : uint8_t { kMissing, kMismatch, kMatch };
 
 class CorpusFile {
  public:
@@ -23,7 +23,7 @@ class CorpusFile {
 
   const std::string& path() const { return path_; }
   // Compares the file's key with `key`, or, for a file of the previous version (without a
-  // checksum), with `older_key`. Reads only the header. Returns kNone for a missing or short file.
+  // checksum), with `older_key`. Reads only the header. kMissing: no file, or it is too short.
   KeptCorpus Find(uint64_t key, uint64_t older_key) const;
   // Reads and verifies the corpus. Errors: a checksum mismatch; documents, tokens or sources out of
   // bounds (`sources` entries in the recipe, `vocab` tokens).

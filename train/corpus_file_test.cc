@@ -37,7 +37,7 @@ class CorpusFileTest : public TemporaryFiles {
   }
 
   // Returns the file as the previous version wrote it: only the key precedes the body.
-  std::string Older(uint64_t key) const {
+  std::string OlderFile(uint64_t key) const {
     return std::string(reinterpret_cast<const char*>(&key), sizeof(key)) + bytes_.substr(24);
   }
 
@@ -47,22 +47,22 @@ class CorpusFileTest : public TemporaryFiles {
 };
 
 // Load restores a saved corpus, and Find compares its key.
-TEST_F(CorpusFileTest, ReadsWhatItWrites) {
-  EXPECT_EQ(file_.Find(77, 1), KeptCorpus::kFits);
-  EXPECT_EQ(file_.Find(78, 1), KeptCorpus::kOther);
-  EXPECT_EQ(CorpusFile(directory_ + "/none").Find(77, 1), KeptCorpus::kNone);
-  Corpus read;
-  ASSERT_TRUE(file_.Load(kSources, kVocab, read).ok());
-  EXPECT_EQ(read.ids, corpus_.ids);
-  EXPECT_EQ(read.learn, corpus_.learn);
-  ASSERT_EQ(read.documents.size(), 2u);
-  EXPECT_EQ(read.documents[1].first, 3);
-  EXPECT_TRUE(read.documents[1].heldout);
-  EXPECT_EQ(read.documents[0].source, 1);
+TEST_F(CorpusFileTest, LoadRestoresASavedCorpus) {
+  EXPECT_EQ(file_.Find(77, 1), KeptCorpus::kMatch);
+  EXPECT_EQ(file_.Find(78, 1), KeptCorpus::kMismatch);
+  EXPECT_EQ(CorpusFile(directory_ + "/none").Find(77, 1), KeptCorpus::kMissing);
+  Corpus loaded;
+  ASSERT_TRUE(file_.Load(kSources, kVocab, loaded).ok());
+  EXPECT_EQ(loaded.ids, corpus_.ids);
+  EXPECT_EQ(loaded.learn, corpus_.learn);
+  ASSERT_EQ(loaded.documents.size(), 2u);
+  EXPECT_EQ(loaded.documents[1].first, 3);
+  EXPECT_TRUE(loaded.documents[1].heldout);
+  EXPECT_EQ(loaded.documents[0].source, 1);
 }
 
 // A changed byte after the header (24 bytes) is an error, and so is a file truncated anywhere.
-TEST_F(CorpusFileTest, EveryByteCounts) {
+TEST_F(CorpusFileTest, AnyDamageIsDetected) {
   for (size_t i = 24; i < bytes_.size(); ++i) {
     std::string bytes = bytes_;
     bytes[i] = static_cast<char>(bytes[i] ^ 16);
@@ -74,27 +74,27 @@ TEST_F(CorpusFileTest, EveryByteCounts) {
 }
 
 // Files of the previous version have no checksum, so their values are checked against bounds.
-TEST_F(CorpusFileTest, OlderFilesAreHeldWithinBounds) {
-  EXPECT_EQ(Load(Older(5)), "none");
-  EXPECT_EQ(file_.Find(77, 5), KeptCorpus::kFits);
-  EXPECT_EQ(file_.Find(77, 6), KeptCorpus::kOther);
+TEST_F(CorpusFileTest, BoundsOfOlderFilesAreChecked) {
+  EXPECT_EQ(Load(OlderFile(5)), "none");
+  EXPECT_EQ(file_.Find(77, 5), KeptCorpus::kMatch);
+  EXPECT_EQ(file_.Find(77, 6), KeptCorpus::kMismatch);
   const size_t ids = 16, learn = ids + 5 * 4 + 8, documents = learn + 5 + 8;
-  const auto with = [&](size_t at, auto value) {
-    std::string bytes = Older(5);
+  const auto error_with = [&](size_t at, auto value) {
+    std::string bytes = OlderFile(5);
     std::memcpy(bytes.data() + at, &value, sizeof(value));
     return Load(bytes);
   };
-  EXPECT_THAT(with(8, uint64_t{1} << 60), HasSubstr("is cut off"));
-  EXPECT_THAT(with(ids, uint32_t{300}), HasSubstr("a token is not of the vocabulary"));
-  EXPECT_THAT(with(learn, uint8_t{2}), HasSubstr("a mark is neither 0 nor 1"));
+  EXPECT_THAT(error_with(8, uint64_t{1} << 60), HasSubstr("is truncated"));
+  EXPECT_THAT(error_with(ids, uint32_t{300}), HasSubstr("a token is outside the vocabulary"));
+  EXPECT_THAT(error_with(learn, uint8_t{2}), HasSubstr("a loss flag is neither 0 nor 1"));
   for (const int64_t first : {int64_t{-1}, int64_t{6}, INT64_MAX}) {
-    EXPECT_THAT(with(documents, first), HasSubstr("a document is not within the tokens"));
+    EXPECT_THAT(error_with(documents, first), HasSubstr("a document is out of bounds"));
   }
-  EXPECT_THAT(with(documents + 8, int32_t{6}), HasSubstr("not within"));
-  EXPECT_THAT(with(documents + 8, int32_t{-1}), HasSubstr("not within"));
-  EXPECT_THAT(with(documents + 12, int16_t{2}), HasSubstr("not within"));
-  EXPECT_THAT(with(documents + 14, uint8_t{7}), HasSubstr("not within"));
-  EXPECT_THAT(Load(Older(5) + "x"), HasSubstr("goes on after its end"));
+  EXPECT_THAT(error_with(documents + 8, int32_t{6}), HasSubstr("out of bounds"));
+  EXPECT_THAT(error_with(documents + 8, int32_t{-1}), HasSubstr("out of bounds"));
+  EXPECT_THAT(error_with(documents + 12, int16_t{2}), HasSubstr("out of bounds"));
+  EXPECT_THAT(error_with(documents + 14, uint8_t{7}), HasSubstr("out of bounds"));
+  EXPECT_THAT(Load(OlderFile(5) + "x"), HasSubstr("has trailing bytes"));
 }
 
 }  // namespace

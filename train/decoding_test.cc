@@ -82,8 +82,8 @@ std::unique_ptr<FrozenTarget> OpenFamily(const std::string& family) {
 Token EarlyStop(FrozenTarget& target, const std::vector<Tokens>& prompts) {
   for (const Tokens& prompt : prompts) {
     const Token stop = Reference(target, prompt, {.new_tokens = kNewTokens}).tokens[3];
-    const auto stops = std::ranges::count_if(prompts, [&](const Tokens& other) {
-      const GreedyAnswer a = Reference(target, other, {.new_tokens = kNewTokens, .stop = {stop}});
+    const auto stops = std::ranges::count_if(prompts, [&](const Tokens& tried) {
+      const GreedyAnswer a = Reference(target, tried, {.new_tokens = kNewTokens, .stop = {stop}});
       return a.end == End::kStop;
     });
     if (stops < std::ssize(prompts)) return stop;
@@ -94,7 +94,7 @@ Token EarlyStop(FrozenTarget& target, const std::vector<Tokens>& prompts) {
 
 class DecodingTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(DecodingTest, BatchesGiveTheGreedyTokens) {
+TEST_P(DecodingTest, BatchesMatchTheReference) {
   const auto target = OpenFamily(GetParam());
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);
   ExpectAnswers(*target, prompts, {.new_tokens = kNewTokens});
@@ -118,7 +118,7 @@ TEST(DecodingStopTest, AnswersEndAtStopTokens) {
 }
 
 // A watch that returns false stops the batch; the answers that have ended are complete.
-TEST(DecodingStopTest, TheWatchEndsABatch) {
+TEST(DecodingStopTest, WatchStopsTheBatch) {
   const auto target = OpenFamily("llama");
   const std::vector<Tokens> prompts = RandomPrompts(target->shape().vocab);
   const Tokens first = Reference(*target, prompts[0], {.new_tokens = 2}).tokens;
@@ -129,13 +129,13 @@ TEST(DecodingStopTest, TheWatchEndsABatch) {
     finished = ended;
     return false;
   });
-  int64_t whole = 0;
+  int64_t complete = 0;
   for (const GreedyAnswer& answer : answers) {
     EXPECT_NE(answer.end, End::kLimit);
-    whole += answer.end == End::kStop ? 1 : 0;
+    complete += answer.end == End::kStop ? 1 : 0;
   }
   EXPECT_EQ(answers[0].end, End::kStop);
-  EXPECT_EQ(finished, whole);
+  EXPECT_EQ(finished, complete);
 }
 
 // Decoding with products in bf16, which chooses tokens by logits in f32, fills every answer.
@@ -203,7 +203,7 @@ TEST_F(AnswersTest, FirstQuestionsAreAnsweredOnce) {
   EXPECT_FALSE(lines[0]["messages"][1]["content"].get<std::string>().empty());
 }
 
-TEST_F(AnswersTest, AFileIsReplacedOnlyByForce) {
+TEST_F(AnswersTest, FilesAreReplacedOnlyWithForce) {
   std::ofstream(out_) << "mine\n";
   const Status refused = WriteAnswers(options_);
   ASSERT_FALSE(refused.ok());
@@ -213,7 +213,7 @@ TEST_F(AnswersTest, AFileIsReplacedOnlyByForce) {
   EXPECT_EQ(Lines().size(), 2u);
 }
 
-TEST(AnswerOptionsTest, BadOptionsAreNamed) {
+TEST(AnswerOptionsTest, BadOptionsAreErrors) {
   const auto message = [](const std::vector<std::string>& args) {
     const auto options = ParseAnswerOptions(args);
     return options.ok() ? "" : options.error().message;

@@ -16,10 +16,10 @@ namespace foretoken::train {
 Result<torch::Device> ChooseDevice(const Recipe& r, const Workers& workers) {
   const auto gpus = static_cast<int>(torch::cuda::device_count());
   if (r.device == "cpu" || (r.device == "auto" && gpus == 0)) return torch::Device(torch::kCPU);
-  if (gpus == 0) return Error{"device is cuda, but this libtorch has none"};
+  if (gpus == 0) return Error{"device is cuda, but libtorch finds no GPU"};
   if (gpus < workers.count()) {
-    return Error{"workers is " + std::to_string(workers.count()) + ", but there are " +
-                 std::to_string(gpus) + " GPUs, one for each"};
+    return Error{"workers is " + std::to_string(workers.count()) +
+                 ", but each needs a GPU and there are only " + std::to_string(gpus)};
   }
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(workers.rank()));
 }
@@ -35,8 +35,8 @@ bool HasBf16Products(const Recipe& r) {
 }
 
 Status SetThreads(const Recipe& r, const Workers& workers) {
-  const int shared = std::max(1, AvailableCores() / workers.count());
-  const int threads = r.threads > 0 ? static_cast<int>(r.threads) : shared;
+  const int cores_per_worker = std::max(1, AvailableCores() / workers.count());
+  const int threads = r.threads > 0 ? static_cast<int>(r.threads) : cores_per_worker;
   // OpenMP aborts the process if it cannot start its threads, so try with a pool first.
   FT_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> probe, ThreadPool::Create(threads));
   probe.reset();
@@ -55,8 +55,8 @@ double MatrixPeak(torch::ScalarType type, torch::Device device) {
   for (int i = 0; i < 6; ++i) {
     const Clock::time_point start = Clock::now();
     at::mm(x, x)[0][0].item<float>();
-    const std::chrono::duration<double> taken = Clock::now() - start;
-    best = std::max(best, 2.0 * std::pow(2048.0, 3) / taken.count());
+    const std::chrono::duration<double> elapsed = Clock::now() - start;
+    best = std::max(best, 2.0 * std::pow(2048.0, 3) / elapsed.count());
   }
   return best;
 }

@@ -45,7 +45,7 @@ class ChatMlEncoder final : public DocumentEncoder {
 
 }  // namespace
 
-bool RendersAsOurs(const TokenizerData& tokenizer) {
+bool RendersAsChatMl(const TokenizerData& tokenizer) {
   const bool has_controls = std::ranges::all_of(kControls, [&](const char* name) {
     return std::ranges::find(tokenizer.tokens, name) != tokenizer.tokens.end();
   });
@@ -57,7 +57,7 @@ Result<std::unique_ptr<DocumentEncoder>> NewDocumentEncoder(const Tokenizer& tok
                                                             bool mask_user,
                                                             const std::string& origin) {
   std::unique_ptr<DocumentEncoder> encoder;
-  if (RendersAsOurs(tokenizer.data())) {
+  if (RendersAsChatMl(tokenizer.data())) {
     encoder = std::make_unique<ChatMlEncoder>(tokenizer, mask_user);
   } else {
     FT_ASSIGN_OR_RETURN(ChatPrompter prompter, ChatPrompter::Create(tokenizer, origin));

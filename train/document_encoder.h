@@ -27,10 +27,10 @@ class DocumentEncoder {
 
 // Whether documents are rendered by RenderChatMl (dataset.h): true if the vocabulary has ChatML's
 // control tokens, and the chat template is ours or missing.
-bool RendersAsOurs(const TokenizerData& tokenizer);
+bool RendersAsChatMl(const TokenizerData& tokenizer);
 
-// Makes the encoder for a tokenizer. If RendersAsOurs(tokenizer), the encoder renders documents by
-// RenderChatMl; if not, by the model's own chat template, which the engine also uses
+// Makes the encoder for a tokenizer. If RendersAsChatMl(tokenizer), the encoder renders documents
+// by RenderChatMl; if not, by the model's own chat template, which the engine also uses
 // (transcript_encoder.h). `mask_user`: the loss covers answers only. `tokenizer` must outlive the
 // result. Errors: a syntax error in the template; messages begin with `origin`, a file name.
 Result<std::unique_ptr<DocumentEncoder>> NewDocumentEncoder(const Tokenizer& tokenizer,

@@ -21,8 +21,8 @@ Tensor Likeliest(const Tensor& features, const Tensor& head) {
 }
 
 Tensor JudgedRows(const Batch& batch) {
-  const Tensor follows = batch.inner.gt(0);  // the guess is compared with the next row
-  const Tensor judged = follows.logical_or(follows.roll(1, 0)).logical_or(batch.weights.gt(0));
+  const Tensor has_next = batch.inner.gt(0);  // the guess is compared with the next row
+  const Tensor judged = has_next.logical_or(has_next.roll(1, 0)).logical_or(batch.weights.gt(0));
   return judged.nonzero().squeeze(1);
 }
 
@@ -34,14 +34,15 @@ Tensor AtRows(const Tensor& tokens, const Tensor& rows, int64_t count) {
 void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
                         const std::vector<Tensor>& guesses) {
   const Tensor answer = said.select(1, 0);
-  const Tensor follows = answer.eq(batch.targets).logical_and(batch.inner.gt(0));
-  const Tensor wanted = answer.roll(-1, 0);
-  Tensor alive = torch::ones_like(follows);  // drafts without a miss, at the row of their next step
+  const Tensor text_agrees = answer.eq(batch.targets).logical_and(batch.inner.gt(0));
+  const Tensor next_answer = answer.roll(-1, 0);
+  // Drafts without a miss, at the row of their next step.
+  Tensor alive = torch::ones_like(text_agrees);
   for (size_t step = 0; step < guesses.size(); ++step) {
-    alive = alive.logical_and(follows);
+    alive = alive.logical_and(text_agrees);
     reached_[step] += alive.sum().item<double>();
-    alive = alive.logical_and(guesses[step].select(1, 0).eq(wanted));
-    right_[step] += alive.sum().item<double>();
+    alive = alive.logical_and(guesses[step].select(1, 0).eq(next_answer));
+    correct_[step] += alive.sum().item<double>();
     alive = alive.roll(1, 0);
     alive[0] = false;
   }
@@ -51,28 +52,30 @@ void DraftAccuracy::Add(const Batch& batch, const Tensor& said,
 void DraftAccuracy::AddRanks(const Batch& batch, const std::vector<Tensor>& guesses) {
   for (size_t step = 0; step < guesses.size(); ++step) {
     const auto ahead = static_cast<int64_t>(step);
-    const HeadRows at = RowsOfHead(batch, ahead);
-    const Tensor found = guesses[step].index_select(0, at.rows + ahead).eq(at.targets.unsqueeze(1));
-    first_[step] += found.select(1, 0).sum().item<double>();
-    among_[step] += found.sum().item<double>();
-    asked_[step] += static_cast<double>(at.rows.size(0));
+    const HeadRows head_rows = RowsOfHead(batch, ahead);
+    const Tensor hits =
+        guesses[step].index_select(0, head_rows.rows + ahead).eq(head_rows.targets.unsqueeze(1));
+    top1_hits_[step] += hits.select(1, 0).sum().item<double>();
+    top_hits_[step] += hits.sum().item<double>();
+    predicted_[step] += static_cast<double>(head_rows.rows.size(0));
   }
 }
 
 void DraftAccuracy::AppendTo(Metrics& metrics) const {
   double length = 1.0, product = 1.0;
-  for (size_t step = 0; step < right_.size(); ++step) {
-    const double alpha = right_[step] / std::max(reached_[step], 1.0);
+  for (size_t step = 0; step < correct_.size(); ++step) {
+    const double alpha = correct_[step] / std::max(reached_[step], 1.0);
     metrics.emplace_back(kForcedAlpha + std::to_string(step + 1), alpha);
     product *= alpha;
     length += product;
   }
   metrics.emplace_back(kForcedTau, length);
-  for (size_t step = 0; step < right_.size(); ++step) {
-    const double asked = std::max(asked_[step], 1.0);
-    const std::string at = std::to_string(step + 1);
-    metrics.emplace_back("top1_" + at, first_[step] / asked);
-    metrics.emplace_back("top" + std::to_string(kLikeliest) + "_" + at, among_[step] / asked);
+  for (size_t step = 0; step < correct_.size(); ++step) {
+    const double predicted = std::max(predicted_[step], 1.0);
+    const std::string number = std::to_string(step + 1);
+    metrics.emplace_back("top1_" + number, top1_hits_[step] / predicted);
+    metrics.emplace_back("top" + std::to_string(kLikeliest) + "_" + number,
+                         top_hits_[step] / predicted);
   }
 }
 

@@ -34,7 +34,7 @@ torch::Tensor AtRows(const torch::Tensor& tokens, const torch::Tensor& rows, int
 class DraftAccuracy {
  public:
   explicit DraftAccuracy(int64_t steps)
-      : right_(steps), reached_(steps), first_(steps), among_(steps), asked_(steps) {}
+      : correct_(steps), reached_(steps), top1_hits_(steps), top_hits_(steps), predicted_(steps) {}
 
   // `said` [rows, kLikeliest]: the target's top tokens; row r predicts token r + 1. guesses[k], of
   // the same shape: the draft's top tokens at step k + 1; row r has consumed a pair that ends
@@ -51,8 +51,9 @@ class DraftAccuracy {
  private:
   void AddRanks(const Batch& batch, const std::vector<torch::Tensor>& guesses);
 
-  std::vector<double> right_, reached_;        // [steps] of L-5
-  std::vector<double> first_, among_, asked_;  // [steps] of L-6: top-1 hits, top-k hits, tokens
+  std::vector<double> correct_, reached_;  // [steps] of L-5
+  // predicted_: the tokens that a step predicts.
+  std::vector<double> top1_hits_, top_hits_, predicted_;  // [steps] of L-6
 };
 
 // A draft's loss and guesses on a held-out batch.

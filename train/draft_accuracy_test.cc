@@ -29,7 +29,7 @@ Batch TwoDocuments() {
   return batch;
 }
 
-TEST(DraftAccuracyTest, CountsByHand) {
+TEST(DraftAccuracyTest, MeasuresMatchHandCounts) {
   const Batch batch = TwoDocuments();
   // The target agrees with the text except after token 40 (row 3).
   const Tensor said = Ranked({20, 30, 40, 51, 60, 70, 90, 100});
@@ -56,7 +56,7 @@ TEST(DraftAccuracyTest, CountsByHand) {
   EXPECT_DOUBLE_EQ(value.at("top5_2"), 2.0 / 4);
 }
 
-TEST(DraftAccuracyTest, LikeliestAreSorted) {
+TEST(DraftAccuracyTest, LikeliestReturnsTheTopTokensInOrder) {
   const Tensor head = torch::eye(7);
   const Tensor rows = torch::tensor({{0.f, 5.f, 1.f, 4.f, 2.f, 3.f, -1.f}});
   EXPECT_TRUE(

@@ -16,18 +16,18 @@ namespace foretoken::train {
 namespace {
 
 constexpr double kMeasuredWidth = 512.0;  // hidden size up to which DraftDefaults::rate holds
-constexpr int64_t kTokensOfStep = 2048, kLongestSequence = 1024;
+constexpr int64_t kTokensPerStep = 2048, kMaxSequence = 1024;
 constexpr int64_t kSteps = 2000, kEvalEvery = 100, kEvalSequences = 16;
 constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // with a time budget
-constexpr double kLastRate = 0.02;                              // of the peak rate
+constexpr double kFinalRate = 0.02;                             // of the peak rate
 constexpr double kWarmupShare = 0.05, kCheckpointMinutes = 2.0;
 // Held-out conversations: enough for an evaluation, but a small share of a small data set.
-constexpr double kHeldOutDocuments = 64.0, kLeastHeldOut = 0.005, kMostHeldOut = 0.1;
+constexpr double kHeldOutDocuments = 64.0, kMinHeldOut = 0.005, kMaxHeldOut = 0.1;
 
 // Rounds to two significant digits (0.0027), for legible records.
-double Rounded(double rate) {
-  const double unit = std::pow(10.0, std::floor(std::log10(rate)) - 1.0);
-  return std::stod(NumberText("%.2g", std::round(rate / unit) * unit));
+double Rounded(double value) {
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - 1.0);
+  return std::stod(NumberText("%.2g", std::round(value / unit) * unit));
 }
 
 // Returns the share of conversations (lines of the JSONL files) to hold out; without JSONL files,
@@ -43,8 +43,8 @@ Result<double> HeldOutShare(const Recipe& recipe, const std::string& base) {
       lines += static_cast<double>(std::ranges::count(file.text(), '\n'));
     }
   }
-  if (lines == 0.0) return kLeastHeldOut;
-  return Rounded(std::clamp(kHeldOutDocuments / lines, kLeastHeldOut, kMostHeldOut));
+  if (lines == 0.0) return kMinHeldOut;
+  return Rounded(std::clamp(kHeldOutDocuments / lines, kMinHeldOut, kMaxHeldOut));
 }
 
 std::string NameOf(const ModelFile& target, const std::string& path) {
@@ -59,23 +59,23 @@ class Filler {
  public:
   Filler(const std::set<std::string>& named, Recipe& recipe) : named_(named), recipe_(recipe) {}
 
-  bool Names(const char* name) const { return named_.contains(name); }
+  bool IsNamed(const char* name) const { return named_.contains(name); }
   template <typename Value>
   void Set(const char* name, Value Recipe::*field, Value value) {
-    if (!Names(name)) recipe_.*field = std::move(value);
+    if (!IsNamed(name)) recipe_.*field = std::move(value);
   }
   void SetSetting(std::string_view text) {
     const size_t equals = text.find('=');
     const std::string name(text.substr(0, equals));
-    if (!Names(name.c_str())) recipe_.settings[name] = text.substr(equals + 1);
+    if (!IsNamed(name.c_str())) recipe_.settings[name] = text.substr(equals + 1);
   }
   // Sets `steps` unless it or `epochs` is named, then `warmup` or `warmup_share` unless one of them
   // is named.
   void SetLength() {
-    const bool timed = Names("time_budget") && recipe_.time_budget > 0.0;
-    const bool has_steps = Names("steps") || Names("epochs");
+    const bool timed = IsNamed("time_budget") && recipe_.time_budget > 0.0;
+    const bool has_steps = IsNamed("steps") || IsNamed("epochs");
     if (!has_steps) recipe_.steps = timed ? kTimedSteps : kSteps;
-    if (Names("warmup") || Names("warmup_share")) return;
+    if (IsNamed("warmup") || IsNamed("warmup_share")) return;
     if (timed && !has_steps) {
       recipe_.warmup = kTimedWarmup;
     } else {
@@ -99,12 +99,12 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   const ModelConfig& config = (*target)->config();
   Filler fill(named, r);
   fill.Set("name", &Recipe::name, NameOf(**target, path->second) + "-" + r.method);
-  fill.Set("length", &Recipe::length, std::clamp<int64_t>(config.context, 2, kLongestSequence));
-  fill.Set("batch", &Recipe::batch, std::max<int64_t>(1, kTokensOfStep / r.length));
+  fill.Set("length", &Recipe::length, std::clamp<int64_t>(config.context, 2, kMaxSequence));
+  fill.Set("batch", &Recipe::batch, std::max<int64_t>(1, kTokensPerStep / r.length));
   fill.Set("accumulate", &Recipe::accumulate, r.workers);
-  const double narrower = std::min(1.0, kMeasuredWidth / config.hidden);
-  fill.Set("lr", &Recipe::lr, Rounded(defaults.rate * narrower));
-  fill.Set("min_lr", &Recipe::min_lr, kLastRate * r.lr);
+  const double width_scale = std::min(1.0, kMeasuredWidth / config.hidden);
+  fill.Set("lr", &Recipe::lr, Rounded(defaults.rate * width_scale));
+  fill.Set("min_lr", &Recipe::min_lr, kFinalRate * r.lr);
   fill.Set("weight_decay", &Recipe::weight_decay, 0.0);
   fill.Set("mask_user", &Recipe::mask_user, defaults.masks_user);
   fill.Set("eval_every", &Recipe::eval_every, kEvalEvery);
@@ -129,9 +129,9 @@ void KeepMachineDefaults(const std::set<std::string>& named, const std::string& 
 }
 
 std::string DraftDefaultsHelp() {
-  return NumberText("  %.0f steps", kSteps) + NumberText(" of %.0f tokens", kTokensOfStep) +
+  return NumberText("  %.0f steps", kSteps) + NumberText(" of %.0f tokens", kTokensPerStep) +
          NumberText(", warm-up %g of them", kWarmupShare) + ", weight-decay 0" +
-         NumberText(", eval-every %.0f", kEvalEvery) + NumberText(", min-lr %g", kLastRate) +
+         NumberText(", eval-every %.0f", kEvalEvery) + NumberText(", min-lr %g", kFinalRate) +
          " of lr;\n  name: the target's and the method's; heldout: about " +
          NumberText("%.0f conversations", kHeldOutDocuments) +
          ";\n  lr as below, times 512 / the target's width where that is wider:\n";

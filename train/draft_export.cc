@@ -12,8 +12,8 @@ namespace {
 
 // Whether a checkpoint's tensor is exported: moments and live weights are not.
 bool IsWeight(const SafetensorsEntry& entry) {
-  for (const char* other : {kFirstMoment, kSecondMoment, kLiveWeight}) {
-    if (entry.name.starts_with(other)) return false;
+  for (const char* prefix : {kFirstMoment, kSecondMoment, kLiveWeight}) {
+    if (entry.name.starts_with(prefix)) return false;
   }
   return entry.dtype == "F32";
 }
@@ -25,7 +25,7 @@ double TauOf(const std::vector<double>& acceptance) {
   return tau;
 }
 
-std::string Record(const CheckpointInfo& info, const std::optional<OwnAnswers>& answers) {
+std::string TrainingRecord(const CheckpointInfo& info, const std::optional<OwnAnswers>& answers) {
   const RunState& s = info.state;
   Json json = RecipeRecord(info.recipe);
   json["trained"] = {
@@ -38,18 +38,18 @@ std::string Record(const CheckpointInfo& info, const std::optional<OwnAnswers>& 
   return JsonText(json);
 }
 
-ModelConfig Geometry(ModelConfig target, const ModelConfig& own) {
+ModelConfig Geometry(ModelConfig target, const ModelConfig& sizes) {
   target.rope_interleaved = target.attention_bias = target.qk_norm = false;
   target.rope_scaling = ModelConfig::RopeScaling::kNone;  // a draft's frequencies are unscaled
   target.rope_freq_factors.clear();
   target.sliding_window = 0;  // a draft attends to the whole context
-  if (own.hidden == 0) return target;
-  target.hidden = own.hidden;
-  target.ffn = own.ffn;
-  target.heads = own.heads;
-  target.kv_heads = own.kv_heads;
-  target.head_dim = own.head_dim;
-  target.rope_dim = own.rope_dim;
+  if (sizes.hidden == 0) return target;
+  target.hidden = sizes.hidden;
+  target.ffn = sizes.ffn;
+  target.heads = sizes.heads;
+  target.kv_heads = sizes.kv_heads;
+  target.head_dim = sizes.head_dim;
+  target.rope_dim = sizes.rope_dim;
   return target;
 }
 
@@ -85,7 +85,7 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   draft.name = info.recipe.name;
   draft.target = TargetFingerprint::Of(target->config(), target->tokenizer());
   const std::optional<OwnAnswers> answers = ReadOwnAnswers(request.checkpoint, info);
-  draft.recipe = Record(info, answers);
+  draft.recipe = TrainingRecord(info, answers);
   draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
   if (answers) draft.acceptance = answers->acceptance;
   if (!request.ranks.empty()) {
@@ -98,13 +98,13 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   std::vector<DraftTensor> tensors;
   for (const SafetensorsEntry& entry : file.entries()) {
     if (!IsWeight(entry)) continue;
-    const std::string own = name(entry.name);
-    if (own.empty()) {
+    const std::string name_in_draft = name(entry.name);
+    if (name_in_draft.empty()) {
       return Error{file.path() + ": tensor '" + entry.name + "' has no place in a draft of " +
                    draft.method};
     }
     const auto* values = reinterpret_cast<const float*>(entry.bytes.data());
-    tensors.push_back({own, entry.shape, {values, entry.bytes.size() / sizeof(float)}});
+    tensors.push_back({name_in_draft, entry.shape, {values, entry.bytes.size() / sizeof(float)}});
   }
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(0));
   return WriteDraft(draft, tensors, request.type, *pool, request.path);

@@ -32,7 +32,7 @@ inline int64_t LateRow(const AlignedShape& s, int64_t matrix, int64_t pos, int64
 }
 
 // Whether the row attends to late source i: its key there must not precede the document.
-inline bool SeesLate(const AlignedShape& s, const QueryRow& row, int64_t i) {
+inline bool AttendsToLate(const AlignedShape& s, const QueryRow& row, int64_t i) {
   return row.pos - (s.late - 1 - i) >= row.first;
 }
 
@@ -51,19 +51,20 @@ void AlignedSoftmax(int64_t begin, int64_t end, const AlignedShape& s, const int
     const QueryRow at = RowOf(s, first_key, row);
     T* p = scores + row * s.keys;
     float* late = late_probs + row * s.late;
-    const int64_t last = at.pos + 1 - s.late;  // end of the visible base keys
-    const int64_t first = at.first < last ? at.first : 0, stop = at.first < last ? last : 0;
+    const int64_t base_end = at.pos + 1 - s.late;  // end of the visible base keys
+    const int64_t first = at.first < base_end ? at.first : 0,
+                  stop = at.first < base_end ? base_end : 0;
     float highest = -FLT_MAX;
     for (int64_t i = first; i < stop; ++i) highest = Load(p[i]) > highest ? Load(p[i]) : highest;
     for (int64_t i = 0; i < s.late; ++i) {
-      if (!SeesLate(s, at, i)) continue;
+      if (!AttendsToLate(s, at, i)) continue;
       late[i] = Dot(q + row * width, late_keys + LateRow(s, at.matrix, at.pos, i), width);
       highest = late[i] > highest ? late[i] : highest;
     }
     float sum = 0.0f;
     for (int64_t i = first; i < stop; ++i) sum += Exp(Load(p[i]) - highest);
     for (int64_t i = 0; i < s.late; ++i) {
-      late[i] = SeesLate(s, at, i) ? Exp(late[i] - highest) : 0.0f;
+      late[i] = AttendsToLate(s, at, i) ? Exp(late[i] - highest) : 0.0f;
       sum += late[i];
     }
     const float scale = 1.0f / sum;
@@ -144,15 +145,15 @@ void LateBackward(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
 }
 
 // A running top-k list, best first; of equal values the earlier one stays ahead.
-constexpr int64_t kMostTop = 128;
+constexpr int64_t kMaxTop = 128;
 struct TopList {
-  float values[kMostTop];
-  int64_t ids[kMostTop];
-  int64_t count = 0, most;
+  float values[kMaxTop];
+  int64_t ids[kMaxTop];
+  int64_t count = 0, capacity;
 
   void Offer(float value, int64_t id) {
-    if (count == most && !(value > values[count - 1])) return;
-    int64_t at = count < most ? count++ : count - 1;
+    if (count == capacity && !(value > values[count - 1])) return;
+    int64_t at = count < capacity ? count++ : count - 1;
     for (; at > 0 && value > values[at - 1]; --at) {
       values[at] = values[at - 1];
       ids[at] = ids[at - 1];
@@ -164,12 +165,12 @@ struct TopList {
 
 // Finds the top-k of x. Blocks whose maximum does not enter the list are skipped.
 void FindTop(const float* x, int64_t count, TopList& top) {
-  constexpr int64_t kStretch = 64;
-  for (int64_t first = 0; first < count; first += kStretch) {
-    const int64_t last = first + kStretch < count ? first + kStretch : count;
+  constexpr int64_t kBlock = 64;
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t last = first + kBlock < count ? first + kBlock : count;
     float highest = -FLT_MAX;
     for (int64_t i = first; i < last; ++i) highest = x[i] > highest ? x[i] : highest;
-    if (top.count == top.most && !(highest > top.values[top.count - 1])) continue;
+    if (top.count == top.capacity && !(highest > top.values[top.count - 1])) continue;
     for (int64_t i = first; i < last; ++i) top.Offer(x[i], i);
   }
 }
@@ -186,8 +187,8 @@ void DistillationTargets(int64_t begin, int64_t end, int64_t vocab, float soft, 
     float sum = 0.0f;
     for (int64_t i = 0; i < vocab; ++i) sum += t[i];
     TopList list;
-    list.most = top < vocab ? top : vocab;
-    if (list.most > 0) FindTop(t, vocab, list);
+    list.capacity = top < vocab ? top : vocab;
+    if (list.capacity > 0) FindTop(t, vocab, list);
     const float scale = soft / sum;
     for (int64_t i = 0; i < vocab; ++i) t[i] *= scale;
     for (int64_t i = 0; i < list.count; ++i) t[list.ids[i]] += hard * list.values[i] / sum;
@@ -220,9 +221,9 @@ void AddBias(int64_t begin, int64_t end, int64_t width, const T* x, const float*
   for (int64_t row = begin; row < end; ++row) {
     const T* in = x + row * width;
     float* out = wide + row * width;
-    T* half = narrow + row * width;
+    T* narrow_row = narrow + row * width;
     for (int64_t i = 0; i < width; ++i) out[i] = Load(in[i]) + bias[i];
-    for (int64_t i = 0; i < width; ++i) half[i] = Store<T>(out[i]);
+    for (int64_t i = 0; i < width; ++i) narrow_row[i] = Store<T>(out[i]);
   }
 }
 
@@ -256,17 +257,17 @@ void SmoothL1(int64_t begin, int64_t end, int64_t width, const int64_t* rows, co
   const float share = 1.0f / static_cast<float>(width);
   for (int64_t row = begin; row < end; ++row) {
     const float* guess = guesses + rows[row] * width;
-    const T* goal = wanted + row * width;
-    const T* more = added + row * width;
+    const T* wanted_row = wanted + row * width;
+    const T* added_row = added + row * width;
     float* out = gradient + rows[row] * width;
     float sum = 0.0f;
     for (int64_t i = 0; i < width; ++i) {
-      const float difference = guess[i] - Load(goal[i]), slope = Clamped(difference);
+      const float difference = guess[i] - Load(wanted_row[i]), slope = Clamped(difference);
       sum += slope * (difference - 0.5f * slope);
     }
     loss[row] = sum * share;
     for (int64_t i = 0; i < width; ++i) {
-      out[i] = Load(more[i]) + factor * share * Clamped(guess[i] - Load(goal[i]));
+      out[i] = Load(added_row[i]) + factor * share * Clamped(guess[i] - Load(wanted_row[i]));
     }
   }
 }

@@ -151,10 +151,10 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
       BlockBackward<T>(ShapeOf(s, sources, i), heads, saved[4 + 2 * i], saved[5 + 2 * i],
                        dcontext[i], d);
     }
-    const Tensor no_q = sources > 1 ? torch::zeros_like(d.q) : Tensor();
+    const Tensor zero_dq = sources > 1 ? torch::zeros_like(d.q) : Tensor();
     Tensor dqkv = torch::empty({sources * rows, s.width()}, dout.options());
     for (int64_t i = 0; i < sources; ++i) {
-      const Tensor &q = i + 1 == sources ? d.q : no_q, part = dqkv.narrow(0, i * rows, rows);
+      const Tensor &q = i + 1 == sources ? d.q : zero_dq, part = dqkv.narrow(0, i * rows, rows);
       const Tensor dk = d.k[i], dv = d.v[i];
       ForRows(rows, [&](int64_t begin, int64_t end) {
         KernelsFor<T>().merge_heads(begin, end, s, Data<T>(q), Data<float>(dk), Data<float>(dv),
@@ -249,7 +249,7 @@ Tensor AlignedAttention(const Tensor& qkv, int64_t sources, const AttentionShape
 }
 
 Tensor DistillationTargets(const Tensor& logits, double soft, double hard, int64_t top) {
-  TORCH_CHECK(top <= kMostTopTokens, "at most ", kMostTopTokens, " top tokens");
+  TORCH_CHECK(top <= kMostTopTokens, "top must be at most ", kMostTopTokens);
   if (!UsesKernels(logits)) {
     const Tensor p = torch::softmax(logits.to(torch::kFloat32), -1);
     const auto [best, ids] = p.topk(std::min(top, p.size(1)), -1);
@@ -291,8 +291,8 @@ Tensor SoftCrossEntropy(Tensor logits, const Tensor& targets, double scale) {
 Tensor DistillationLoss(const Tensor& x, const Matrix& table, const Tensor& features,
                         const Tensor& teacher, double scale, int64_t chunk) {
   const auto loss = [&](const Tensor& logits, int64_t first) {
-    const Tensor told = at::mm(features.narrow(0, first, logits.size(0)), teacher.t());
-    const Tensor targets = DistillationTargets(told, 1.0, 0.0, 1);
+    const Tensor teacher_logits = at::mm(features.narrow(0, first, logits.size(0)), teacher.t());
+    const Tensor targets = DistillationTargets(teacher_logits, 1.0, 0.0, 1);
     const Tensor entropy = at::xlogy(targets, targets).sum(1);  // the negative entropy of p
     return SoftCrossEntropy(logits, targets, scale) + entropy;
   };

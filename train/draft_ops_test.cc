@@ -26,9 +26,9 @@ std::vector<int64_t> Row(const Tensor& sources, int64_t row) {
 // which query p (row) takes key c (column), or -1 if it does not attend to the key.
 Tensor AlignmentSources(int64_t sources, const Tensor& first_key) {
   const Tensor pos = torch::arange(first_key.size(0), first_key.options()).to(torch::kInt64);
-  const Tensor behind = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
-  const Tensor source = (sources - 1 - behind).clamp_min(0);
-  const Tensor hidden = behind.lt(0).logical_or(pos.unsqueeze(0).lt(first_key.unsqueeze(1)));
+  const Tensor distance = pos.unsqueeze(1) - pos.unsqueeze(0);  // p - c
+  const Tensor source = (sources - 1 - distance).clamp_min(0);
+  const Tensor hidden = distance.lt(0).logical_or(pos.unsqueeze(0).lt(first_key.unsqueeze(1)));
   return source.masked_fill(hidden, -1);
 }
 
@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(KernelSets, DraftOpsTest, testing::Range(0, AvailableKe
 
 // The test vectors of H-25: one document of T = 5 tokens. Values: -1 where a key is not attended
 // to, 0 where it comes from the target's feature, i where it comes from pass i.
-TEST_P(DraftOpsTest, AlignmentFollowsTheVectors) {
+TEST_P(DraftOpsTest, AlignmentMatchesTheTestVectors) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   const auto row = [&](int64_t sources, int64_t r) {
     return Row(AlignmentSources(sources, start), r);
@@ -87,7 +87,7 @@ TEST_P(DraftOpsTest, AlignmentStaysInsideDocuments) {
   EXPECT_THAT(Row(AlignmentSources(3, start), 3), testing::ElementsAre(-1, -1, 1, 2, -1));
 }
 
-TEST_P(DraftOpsTest, AlignedAttentionMatchesPlain) {
+TEST_P(DraftOpsTest, AlignedAttentionMatchesPlainAndDense) {
   AttentionShape s = SmallAttention();
   s.rope_dim = 6;
   const Tensor rope = RopeTable(s.length, s.rotary(), 10000.0), first = FirstKeys(s);
@@ -112,7 +112,7 @@ TEST_P(DraftOpsTest, OneSourceIsCausalAttention) {
   ExpectNear(AlignedAttention(qkv, 1, s, rope, first), Attention(qkv, s, rope, first), 1e-6);
 }
 
-TEST_P(DraftOpsTest, AlignedAttentionFiniteDifferences) {
+TEST_P(DraftOpsTest, AlignedAttentionGradientMatchesFiniteDifferences) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor mix = torch::randn({s.batch * s.length, s.heads * s.head_dim});
@@ -121,7 +121,7 @@ TEST_P(DraftOpsTest, AlignedAttentionFiniteDifferences) {
       qkv, [&] { return (AlignedAttention(qkv, 3, s, rope, first) * mix).sum(); });
 }
 
-TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
+TEST_P(DraftOpsTest, AlignedAttentionInBf16IsCloseToF32) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor a = Leaf({3 * s.batch * s.length, s.width()});
@@ -136,7 +136,7 @@ TEST_P(DraftOpsTest, AlignedAttentionInBf16FollowsFloat) {
 }
 
 // The test vectors of L-3, with logits whose softmax gives P and S.
-TEST_P(DraftOpsTest, LossesFollowTheVectors) {
+TEST_P(DraftOpsTest, LossesMatchTheTestVectors) {
   const Tensor p = torch::tensor({0.5, 0.3, 0.15, 0.05}, torch::kFloat32).view({1, 4});
   const Tensor s = torch::tensor({0.4, 0.4, 0.1, 0.1}, torch::kFloat32).view({1, 4});
   const auto loss = [&](double soft, double hard, int64_t top) {
@@ -151,28 +151,28 @@ TEST_P(DraftOpsTest, LossesFollowTheVectors) {
 }
 
 // The SmoothL1 values of L-3.
-TEST_P(DraftOpsTest, SmoothL1FollowsTheVectors) {
+TEST_P(DraftOpsTest, SmoothL1MatchesTheTestVectors) {
   EagleLossOptions options;
   options.soft = 0.0;
   EagleLossParts parts;
   const Tensor features = torch::zeros({2, 1}), head = torch::ones({3, 1});
-  const Tensor learnt = torch::zeros({1}, torch::kInt64);
+  const Tensor loss_rows = torch::zeros({1}, torch::kInt64);
   for (const auto& [x, expected] : {std::pair{0.2, 0.02}, {1.0, 0.5}, {-3.0, 2.5}}) {
     const Tensor outputs = torch::full({2, 1}, x);
     EXPECT_NEAR(
-        EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 8, parts).item<double>(),
+        EagleLoss(outputs, {features, head, loss_rows, {}}, options, 1.0, 8, parts).item<double>(),
         expected, 1e-6);
   }
 }
 
-TEST_P(DraftOpsTest, TiesGoToTheLowestToken) {
+TEST_P(DraftOpsTest, TiesGoToTheLowestTokens) {
   const Tensor logits = torch::zeros({1, 200});
   const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 3);
   EXPECT_EQ(targets.count_nonzero().item<int64_t>(), 3);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(targets[0][i].item<double>(), 1.0 / 200, 1e-7);
 }
 
-TEST_P(DraftOpsTest, TopTokensAreTheHighest) {
+TEST_P(DraftOpsTest, HardTargetsCoverTheMostLikelyTokens) {
   const Tensor logits = torch::randn({7, 500});
   const Tensor targets = DistillationTargets(logits, 0.0, 1.0, 10);
   const Tensor p = torch::softmax(logits, -1);
@@ -182,14 +182,14 @@ TEST_P(DraftOpsTest, TopTokensAreTheHighest) {
 
 // The EAGLE loss as defined, differentiated by libtorch's autograd.
 Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor& head,
-                     const Tensor& learnt, const EagleLossOptions& options, double scale) {
+                     const Tensor& loss_rows, const EagleLossOptions& options, double scale) {
   const int64_t rows = features.size(0);
-  const Tensor wanted = features.index_select(0, learnt + 1);
+  const Tensor wanted = features.index_select(0, loss_rows + 1);
   const Tensor p = torch::softmax(torch::matmul(wanted, head.t()), -1);
   const auto [best, ids] = p.topk(options.likely.top, -1);
   Tensor total = torch::zeros({});
   for (size_t pass = 0; pass < options.pass_weights.size(); ++pass) {
-    const Tensor guess = outputs.index_select(0, learnt + static_cast<int64_t>(pass) * rows);
+    const Tensor guess = outputs.index_select(0, loss_rows + static_cast<int64_t>(pass) * rows);
     const Tensor log_q = torch::log_softmax(torch::matmul(guess, head.t()), -1);
     const Tensor feature = torch::smooth_l1_loss(guess, wanted, at::Reduction::None).mean(1).sum();
     const Tensor soft = -(p * log_q).sum();
@@ -207,35 +207,36 @@ TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   options.pass_weights = {1.0, 0.5, 0.25};
   const Tensor outputs = Leaf({3 * 20, 8}, 2.0), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});
-  const Tensor learnt = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
+  const Tensor loss_rows = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
   EagleLossParts parts;
   const auto ours = [&] {
-    return EagleLoss(outputs, {features, head, learnt, {}}, options, 0.5, 4, parts);
+    return EagleLoss(outputs, {features, head, loss_rows, {}}, options, 0.5, 4, parts);
   };
   ExpectSame(
       {outputs}, [&] { return ours() * 3.0; },
-      [&] { return ReferenceLoss(outputs, features, head, learnt, options, 0.5) * 3.0; });
+      [&] { return ReferenceLoss(outputs, features, head, loss_rows, options, 0.5) * 3.0; });
   EXPECT_NEAR(ours().item<double>(), 0.5 * (parts.feature + parts.tokens), 1e-3);
   ExpectDirectionalDerivative(outputs, ours);
-  const double plain = parts.feature;
+  const double unnormalised = parts.feature;
   options.normalised_features = true;
   ExpectDirectionalDerivative(outputs, ours);
-  EXPECT_GT(std::abs(parts.feature - plain), 1e-3);
+  EXPECT_GT(std::abs(parts.feature - unnormalised), 1e-3);
 }
 
 // With normalised features, scaling a dimension by ten does not change its part of the loss.
-TEST_P(DraftOpsTest, NormalisedFeaturesCountAlike) {
+TEST_P(DraftOpsTest, NormalisedFeatureLossIgnoresScale) {
   EagleLossOptions options;
   options.soft = 0.0;
   options.normalised_features = true;
   const Tensor outputs = torch::randn({20, 8}), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});
-  const Tensor learnt = torch::arange(19, torch::kInt64);
+  const Tensor loss_rows = torch::arange(19, torch::kInt64);
   Tensor factors = torch::ones({8});
   factors[3] = 10.0;
   const auto loss = [&](const Tensor& scale) {
     EagleLossParts parts;
-    return EagleLoss(outputs * scale, {features * scale, head, learnt, {}}, options, 1.0, 8, parts)
+    return EagleLoss(outputs * scale, {features * scale, head, loss_rows, {}}, options, 1.0, 8,
+                     parts)
         .item<double>();
   };
   EXPECT_NEAR(loss(factors), loss(torch::ones({8})), 1e-3);

@@ -12,8 +12,8 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kUsualSeconds = 90.0;   // of the measurement of a run without a budget
-constexpr double kMeasuredShare = 0.35;  // of SecondsAfterTraining; other work may use the cores
+constexpr double kMeasurementSeconds = 90.0;  // of the measurement of a run without a budget
+constexpr double kMeasurementShare = 0.35;  // of SecondsAfterTraining; other work may use the cores
 
 // Returns the command line with which the user can repeat the measurement.
 std::string CommandText(const AnswerTrial& trial, const std::string& method) {
@@ -42,7 +42,8 @@ void TellUnmeasured(const std::string& run, const std::string& why) {
 Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
   AnswerTrial trial{run, r.Text("target"), r.threads};
   FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(trial.target));
-  const double seconds = r.budget > 0.0 ? kMeasuredShare * SecondsAfterTraining(r) : kUsualSeconds;
+  const double seconds =
+      r.budget > 0.0 ? kMeasurementShare * SecondsAfterTraining(r) : kMeasurementSeconds;
   trial.questions = QuestionsFor(seconds, target->file_bytes());
   return trial;
 }
@@ -59,7 +60,7 @@ Status WriteDraftFile(const Method& method, const CheckpointInfo& info, const st
 
 // Reports that the draft file of a finished run is kept, because the user may have exported it
 // again, for example as another type.
-void TellDraftStays(const std::string& run) {
+void TellDraftKept(const std::string& run) {
   std::fprintf(stderr,
                "draft: %s exists and is kept; delete it to have it written and measured again\n",
                MeasuredDraftPath(run).c_str());
@@ -80,25 +81,25 @@ Status FinishDraft(const Method& method, const TrainOptions& options, int64_t st
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, info.recipe));
   if (ProgressOf(info.recipe, info.state) < 1.0) return {};  // interrupted
   std::error_code fault;
-  const bool stays = info.state.step == steps_before &&
-                     std::filesystem::exists(MeasuredDraftPath(options.out), fault);
-  const char* other = method.defaults.drafter;
-  const std::string drafter = other == nullptr ? method.name : other;
-  const std::optional<OwnAnswers> kept = ReadOwnAnswers(options.out, info);
-  if (stays && !kept) {
-    if (!options.quiet) TellDraftStays(options.out);
+  const bool keeps_file = info.state.step == steps_before &&
+                          std::filesystem::exists(MeasuredDraftPath(options.out), fault);
+  const char* default_drafter = method.defaults.drafter;
+  const std::string drafter = default_drafter == nullptr ? method.name : default_drafter;
+  const std::optional<OwnAnswers> stored = ReadOwnAnswers(options.out, info);
+  if (keeps_file && !stored) {
+    if (!options.quiet) TellDraftKept(options.out);
     return {};
   }
-  if (!stays) FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
-  if (!kept && !std::filesystem::exists(HeldOutQuestionsPath(options.out), fault)) {
+  if (!keeps_file) FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
+  if (!stored && !std::filesystem::exists(HeldOutQuestionsPath(options.out), fault)) {
     if (!options.quiet) {
       TellUnmeasured(options.out, "no conversation is held out (--heldout, --data)");
     }
     return {};
   }
   FT_ASSIGN_OR_RETURN(const AnswerTrial trial, TrialOf(info.recipe, options.out));
-  if (kept) {
-    if (!options.quiet) TellResult(*kept, trial, drafter);
+  if (stored) {
+    if (!options.quiet) TellResult(*stored, trial, drafter);
     return {};
   }
   if (!options.quiet) std::fputs("measuring the draft in the target's own answers\n", stderr);

@@ -175,17 +175,18 @@ Status ExportHuggingFace(const std::string& checkpoint, const std::string& direc
   std::error_code fault;
   std::filesystem::create_directories(directory, fault);
   if (fault) return Error{directory + ": cannot create: " + fault.message()};
-  const std::string at = directory + "/";
+  const std::string prefix = directory + "/";
   // Fails if one of the files is an input, for example if `directory` is the checkpoint's.
   for (const char* name : kHuggingFaceFiles) {
-    FT_RETURN_IF_ERROR(OutputFile::Open(at + name));
+    FT_RETURN_IF_ERROR(OutputFile::Open(prefix + name));
   }
   const Recipe& r = info.recipe;
-  FT_RETURN_IF_ERROR(WriteJson(at + "config.json", ConfigJson(r, tokenizer, type)));
-  FT_RETURN_IF_ERROR(WriteJson(at + "generation_config.json", GenerationJson(tokenizer)));
-  FT_RETURN_IF_ERROR(WriteJson(at + "tokenizer.json", TokenizerJson(tokenizer)));
-  FT_RETURN_IF_ERROR(WriteJson(at + "tokenizer_config.json", TokenizerConfigJson(r, tokenizer)));
-  return WriteWeights(checkpoint, at + "model.safetensors", type);
+  FT_RETURN_IF_ERROR(WriteJson(prefix + "config.json", ConfigJson(r, tokenizer, type)));
+  FT_RETURN_IF_ERROR(WriteJson(prefix + "generation_config.json", GenerationJson(tokenizer)));
+  FT_RETURN_IF_ERROR(WriteJson(prefix + "tokenizer.json", TokenizerJson(tokenizer)));
+  FT_RETURN_IF_ERROR(
+      WriteJson(prefix + "tokenizer_config.json", TokenizerConfigJson(r, tokenizer)));
+  return WriteWeights(checkpoint, prefix + "model.safetensors", type);
 }
 
 }  // namespace foretoken::train

@@ -28,10 +28,10 @@ struct TemporaryFile {
 };
 
 Result<DType> ServedType(FileType type) {
-  for (const auto& [file, number] : {std::pair{FileType::kF32, DType::kF32},
-                                     {FileType::kF16, DType::kF16},
-                                     {FileType::kBF16, DType::kBF16}}) {
-    if (type == file) return number;
+  for (const auto& [file, dtype] : {std::pair{FileType::kF32, DType::kF32},
+                                    {FileType::kF16, DType::kF16},
+                                    {FileType::kBF16, DType::kBF16}}) {
+    if (type == file) return dtype;
   }
   return Error{"--type is " + std::string(FileTypeName(type)) +
                ", expected f16, bf16 or f32 with --layout"};
@@ -47,8 +47,8 @@ Status CheckIsServed(const ExportRequest& request, const Method& method) {
   const ServedLayout* served = FindServedLayout(DrafterOf(method));
   if (served == nullptr) {
     std::vector<const Method*> exported;
-    std::ranges::copy_if(AllMethods(), std::back_inserter(exported), [](const Method* other) {
-      return FindServedLayout(DrafterOf(*other)) != nullptr;
+    std::ranges::copy_if(AllMethods(), std::back_inserter(exported), [](const Method* candidate) {
+      return FindServedLayout(DrafterOf(*candidate)) != nullptr;
     });
     return Error{request.checkpoint + ": is a draft of " + method.name +
                  ", expected one that --layout exports: " + CommaList(exported, &Method::name)};
@@ -72,18 +72,18 @@ Status ExportServed(const ExportRequest& request, const CheckpointInfo& info,
                     const Method& method) {
   FT_ASSIGN_OR_RETURN(const DType type, ServedType(request.type));
   if (info.recipe.settings.find("target") == info.recipe.settings.end()) {
-    return Error{request.checkpoint + ": is a language model, and --layout is for drafts"};
+    return Error{request.checkpoint + ": is a language model; --layout is only for drafts"};
   }
   FT_RETURN_IF_ERROR(CheckIsServed(request, method));
   std::error_code fault;
   std::filesystem::create_directories(request.path, fault);
   if (fault) return Error{request.path + ": cannot create: " + fault.message()};
   const TemporaryFile draft{request.path + "/.draft.gguf"};
-  ExportRequest plain = request;
-  plain.path = draft.path;
-  plain.type = FileType::kF32;
-  plain.force = true;
-  FT_RETURN_IF_ERROR(method.export_to(plain, info));
+  ExportRequest draft_request = request;
+  draft_request.path = draft.path;
+  draft_request.type = FileType::kF32;
+  draft_request.force = true;
+  FT_RETURN_IF_ERROR(method.export_to(draft_request, info));
   FT_ASSIGN_OR_RETURN(const auto file, OpenDraft(draft.path));
   const std::string target =
       request.target.empty() ? info.recipe.settings.at("target") : request.target;

@@ -15,7 +15,7 @@ struct BatchPiece {
   PieceKey key;
 };
 
-std::vector<BatchPiece> PiecesOf(const Batch& batch, const std::string& what) {
+std::vector<BatchPiece> PiecesOf(const Batch& batch, const std::string& computation) {
   const Tensor ids = batch.ids.to(torch::kCPU), extent = batch.extent.to(torch::kCPU);
   const auto* tokens = ids.data_ptr<int32_t>();
   const auto* counts = extent.data_ptr<float>();
@@ -24,7 +24,7 @@ std::vector<BatchPiece> PiecesOf(const Batch& batch, const std::string& what) {
     const auto count = static_cast<int64_t>(counts[row]);
     if (count > 0) {
       const std::span piece(tokens + row, static_cast<size_t>(count));
-      pieces.push_back({row, count, KeyOfPiece(what, piece)});
+      pieces.push_back({row, count, KeyOfPiece(computation, piece)});
     }
     row += std::max<int64_t>(count, 1);
   }
@@ -63,12 +63,12 @@ void Scatter(const std::byte* payload, const BatchPiece& piece, const std::vecto
 
 FeatureCache::~FeatureCache() {
   if (!report_) return;
-  std::fprintf(stderr, "%s: %ld of %ld batches needed no target (%.1f MiB)\n",
+  std::fprintf(stderr, "%s: %ld of %ld batches were served without the target (%.1f MiB)\n",
                file_->path().c_str(), static_cast<long>(served_), static_cast<long>(asked_),
                static_cast<double>(file_->bytes()) / (1 << 20));
 }
 
-std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& what,
+std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& computation,
                                        const std::vector<RowForm>& forms,
                                        const std::function<std::vector<Tensor>()>& compute) {
   std::vector<Tensor> found;
@@ -84,7 +84,7 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& wh
     return true;
   };
   std::vector<BatchPiece> missing;
-  for (const BatchPiece& piece : PiecesOf(batch, what)) {
+  for (const BatchPiece& piece : PiecesOf(batch, computation)) {
     if (!read(piece)) missing.push_back(piece);
   }
   ++asked_;

@@ -40,8 +40,9 @@ class FeatureCache {
 
   // Returns one tensor [rows of the batch, width] for each form, on the batch's device. Pieces that
   // the file lacks are computed by `compute`, for the whole batch, and stored while there is room.
-  // Rows of padding are zeros. `what`: a name that distinguishes this computation in the file.
-  std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& what,
+  // Rows of padding are zeros. `computation`: a name that distinguishes its rows in the
+  // file.
+  std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
                                   const std::vector<RowForm>& forms,
                                   const std::function<std::vector<torch::Tensor>()>& compute);
 

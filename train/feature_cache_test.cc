@@ -51,59 +51,60 @@ class FeatureCacheTest : public RunTest {
   Corpus corpus_;
 };
 
-void ExpectBits(const Tensor& a, const Tensor& b) { EXPECT_TRUE(a.equal(b)); }
+void ExpectBitIdentical(const Tensor& a, const Tensor& b) { EXPECT_TRUE(a.equal(b)); }
 
 // Rows from the file are bit-identical to those that the target computed, wherever in a batch their
 // piece is.
-TEST_F(FeatureCacheTest, ServesWhatTheTargetComputed) {
+TEST_F(FeatureCacheTest, ServesRowsThatTheTargetComputed) {
   const Batch batch = Packed({{kA, kB}, {kC}});
   const Tensor computed = plain_->Features(batch), first = cached_->Features(batch);
   EXPECT_EQ(served(), 0);
   const Tensor inside = batch.extent.gt(0).unsqueeze(1);
-  ExpectBits(first, computed * inside);  // zeros in the padding
+  ExpectBitIdentical(first, computed * inside);  // zeros in the padding
   EXPECT_TRUE(inside.logical_not().any().item<bool>());
 
   const Tensor second = cached_->Features(Packed({{kC}, {kB, kA}}));
   EXPECT_EQ(served(), 1);
   EXPECT_EQ(cached_->cache()->asked(), 2);
-  ExpectBits(second.slice(0, 0, 20), first.slice(0, kRows, kRows + 20));
-  ExpectBits(second.slice(0, kRows, kRows + 12), first.slice(0, 10, 22));
-  ExpectBits(second.slice(0, kRows + 12, kRows + 22), first.slice(0, 0, 10));
+  ExpectBitIdentical(second.slice(0, 0, 20), first.slice(0, kRows, kRows + 20));
+  ExpectBitIdentical(second.slice(0, kRows, kRows + 12), first.slice(0, 10, 22));
+  ExpectBitIdentical(second.slice(0, kRows + 12, kRows + 22), first.slice(0, 0, 10));
 }
 
 // A piece's rows do not depend on which other pieces of its batch are in the file, so a resumed run
 // is exact.
-TEST_F(FeatureCacheTest, RowsStayThoseOfTheFirstTime) {
+TEST_F(FeatureCacheTest, PieceKeepsItsFirstRows) {
   const Tensor first = cached_->Features(Packed({{kA, kB}}));
   const Batch batch = Packed({{kD, kA}, {kC, kD}});
   const Tensor computed = plain_->Features(batch), mixed = cached_->Features(batch);
   EXPECT_EQ(served(), 0);
-  ExpectBits(mixed.slice(0, 5, 15), first.slice(0, 0, 10));
+  ExpectBitIdentical(mixed.slice(0, 5, 15), first.slice(0, 0, 10));
   EXPECT_FALSE(computed.slice(0, 5, 15).equal(first.slice(0, 0, 10)));  // another position
   ExpectNear(mixed.slice(0, 5, 15), computed.slice(0, 5, 15), 1e-4);
-  ExpectBits(mixed.slice(0, 0, 5), computed.slice(0, 0, 5));
-  ExpectBits(mixed.slice(0, kRows + 20, kRows + 25), mixed.slice(0, 0, 5));  // twice in a batch
-  ExpectBits(cached_->Features(batch), mixed);
+  ExpectBitIdentical(mixed.slice(0, 0, 5), computed.slice(0, 0, 5));
+  ExpectBitIdentical(mixed.slice(0, kRows + 20, kRows + 25),
+                     mixed.slice(0, 0, 5));  // twice in a batch
+  ExpectBitIdentical(cached_->Features(batch), mixed);
   EXPECT_EQ(served(), 1);
 }
 
-TEST_F(FeatureCacheTest, HiddenStatesAndKeysAreKeptApart) {
+TEST_F(FeatureCacheTest, HiddenStatesAndKeysAreStoredSeparately) {
   const Batch batch = Packed({{kA, kB, kD}});
   const int64_t rows = 27;
   for (int round = 0; round < 2; ++round) {
     SCOPED_TRACE(round);
     for (const int64_t index : {0, 1, 2}) {
       HiddenState expected{index, {}}, found{index, {}};
-      ExpectBits(cached_->Features(batch, &found).slice(0, 0, rows),
-                 plain_->Features(batch, &expected).slice(0, 0, rows));
-      ExpectBits(found.value.slice(0, 0, rows), expected.value.slice(0, 0, rows));
+      ExpectBitIdentical(cached_->Features(batch, &found).slice(0, 0, rows),
+                         plain_->Features(batch, &expected).slice(0, 0, rows));
+      ExpectBitIdentical(found.value.slice(0, 0, rows), expected.value.slice(0, 0, rows));
     }
     for (const std::vector<int>& layers : {std::vector{0}, std::vector{1}, std::vector{0, 1}}) {
       const auto found = cached_->KeysValues(batch, layers);
       const auto expected = plain_->KeysValues(batch, layers);
       ASSERT_EQ(found.size(), expected.size());
       for (size_t i = 0; i < found.size(); ++i) {
-        ExpectBits(found[i].slice(0, 0, rows), expected[i].slice(0, 0, rows));
+        ExpectBitIdentical(found[i].slice(0, 0, rows), expected[i].slice(0, 0, rows));
       }
     }
     EXPECT_EQ(served(), 6 * round);
@@ -116,14 +117,14 @@ TEST_F(FeatureCacheTest, RefusesAnotherTarget) {
   const Status bf16 = OpenTarget(torch::kBFloat16)->UseCache(path, 1 << 24, false);
   ASSERT_FALSE(bf16.ok());
   EXPECT_THAT(bf16.error().message,
-              HasSubstr(path + ": holds features of another target or type: its rows "
-                               "is \"Float\", this one's \"BFloat16\""));
+              HasSubstr(path + ": holds features of another target or type: field "
+                               "rows is \"Float\", expected \"BFloat16\""));
   EXPECT_TRUE(OpenTarget()->UseCache(path, 1 << 24, false).ok());
   fs::remove_all(directory_ + "/target_run");
   MakeTarget(FileType::kF32, /*steps=*/3);  // equal name and sizes
-  const Status trained_on = OpenTarget()->UseCache(path, 1 << 24, false);
-  ASSERT_FALSE(trained_on.ok());
-  EXPECT_THAT(trained_on.error().message, HasSubstr("its weights is "));
+  const Status trained_further = OpenTarget()->UseCache(path, 1 << 24, false);
+  ASSERT_FALSE(trained_further.ok());
+  EXPECT_THAT(trained_further.error().message, HasSubstr("field weights is "));
 }
 
 // Writes documents that are longer than half a sequence but fit in one. Each begins a sequence in
@@ -151,23 +152,24 @@ std::vector<int32_t> LengthsOfDocuments(const TrainOptions& run) {
 }
 
 // Trains and returns the use of the cache that the run reports at its end.
-CacheUse TrainAndRead(TrainOptions options) {
+CacheUse TrainAndReadCacheUse(TrainOptions options) {
   options.quiet = false;
   testing::internal::CaptureStderr();
   const Status trained = Train(options);
-  const std::string said = testing::internal::GetCapturedStderr();
+  const std::string messages = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(trained.ok()) << trained.error().message;
   CacheUse use;
-  const size_t at = said.find("features.bin: ");
-  EXPECT_NE(at, std::string::npos) << said;
+  const size_t at = messages.find("features.bin: ");
+  EXPECT_NE(at, std::string::npos) << messages;
   if (at == std::string::npos) return use;
-  EXPECT_EQ(std::sscanf(said.c_str() + at, "features.bin: %ld of %ld", &use.served, &use.asked), 2);
+  EXPECT_EQ(std::sscanf(messages.c_str() + at, "features.bin: %ld of %ld", &use.served, &use.asked),
+            2);
   return use;
 }
 
 // Runs with and without a cache have equal losses if every document keeps its position in the
 // sequence.
-TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
+TEST_F(RunTest, CacheDoesNotChangeTheLossesOfAnyMethod) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const std::string text = directory_ + "/long.txt";
   WriteLongDocuments(text);
@@ -193,7 +195,7 @@ TEST_F(RunTest, EveryMethodLearnsTheSameFromTheCache) {
                 Each(AllOf(Gt(options.recipe.length / 2 + 1), Le(options.recipe.length + 1))));
     options.out = out + "_cached";
     r.feature_cache = 1 << 24;
-    const CacheUse use = TrainAndRead(options);
+    const CacheUse use = TrainAndReadCacheUse(options);
     EXPECT_GT(2 * use.served, use.asked);
     EXPECT_EQ(Losses(out), Losses(options.out));
     EXPECT_EQ(Losses(out).size(), 12u);
@@ -210,7 +212,7 @@ TEST_F(RunTest, KilledRunWithACacheContinuesBitForBit) {
   EXPECT_GT(fs::file_size(run.out + "/features.bin"), 1u << 16);
 }
 
-TEST_F(RunTest, WorkersKeepCachesOfTheirOwn) {
+TEST_F(RunTest, EveryWorkerHasItsOwnCache) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");
   run.recipe.steps = 4;

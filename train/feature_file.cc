@@ -40,8 +40,8 @@ std::span<std::byte> BytesOf(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
 }
 
-Error FileError(const std::string& path, const char* doing) {
-  return Error{path + ": cannot " + doing + ": " + std::strerror(errno)};
+Error FileError(const std::string& path, const char* action) {
+  return Error{path + ": cannot " + action + ": " + std::strerror(errno)};
 }
 
 bool ReadAt(int fd, uint64_t offset, std::span<std::byte> out) {
@@ -68,26 +68,26 @@ bool WriteAt(int fd, uint64_t offset, std::span<const std::byte> bytes) {
 
 }  // namespace
 
-PieceKey KeyOfPiece(std::string_view what, std::span<const int32_t> ids) {
-  const uint64_t purpose = HashBytes(std::as_bytes(std::span(what)));
+PieceKey KeyOfPiece(std::string_view computation, std::span<const int32_t> ids) {
+  const uint64_t purpose = HashBytes(std::as_bytes(std::span(computation)));
   const std::span<const std::byte> tokens = std::as_bytes(ids);
   PieceKey key{HashBytes(tokens), Mix(kSecondHash ^ ids.size())};
   for (const int32_t id : ids) key.second = Mix(key.second ^ static_cast<uint64_t>(id));
   return {Mix(key.first ^ purpose), Mix(key.second ^ purpose)};
 }
 
-Json FeatureOwner(const ModelFile& target, const std::string& rows) {
+Json FeatureOwner(const ModelFile& target, const std::string& row_type) {
   const ModelConfig& config = target.config();
-  const TargetFingerprint print = TargetFingerprint::Of(config, target.tokenizer());
-  return {{"architecture", print.architecture},
-          {"name", print.name},
-          {"vocab", print.vocab},
-          {"hidden", print.hidden},
-          {"layers", print.layers},
-          {"heads", print.heads},
-          {"kv_heads", print.kv_heads},
-          {"head_dim", print.head_dim},
-          {"vocabulary", print.vocabulary},
+  const TargetFingerprint fingerprint = TargetFingerprint::Of(config, target.tokenizer());
+  return {{"architecture", fingerprint.architecture},
+          {"name", fingerprint.name},
+          {"vocab", fingerprint.vocab},
+          {"hidden", fingerprint.hidden},
+          {"layers", fingerprint.layers},
+          {"heads", fingerprint.heads},
+          {"kv_heads", fingerprint.kv_heads},
+          {"head_dim", fingerprint.head_dim},
+          {"vocabulary", fingerprint.vocabulary},
           {"norm_eps", config.norm_eps},
           {"sliding_window", config.sliding_window},
           {"rope_dim", config.rope_dim},
@@ -102,7 +102,7 @@ Json FeatureOwner(const ModelFile& target, const std::string& rows) {
           {"yarn_attention_factor", config.yarn_attention_factor},
           {"rope_freq_factors", config.rope_freq_factors},
           {"weights", HashWeights(target)},
-          {"rows", rows}};
+          {"rows", row_type}};
 }
 
 Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path, const Json& owner,
@@ -112,7 +112,7 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path, 
   std::unique_ptr<FeatureFile> file(new FeatureFile(path, fd, limit));
   // Two writers would overwrite each other's records.
   if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    return errno == EWOULDBLOCK ? Error{path + ": another process has it open"}
+    return errno == EWOULDBLOCK ? Error{path + ": is open in another process"}
                                 : FileError(path, "lock");
   }
   struct stat info {};
@@ -153,10 +153,10 @@ Status FeatureFile::CheckOwner(uint64_t size, const Json& owner) {
   }
   FT_ASSIGN_OR_RETURN(const Json found, ParseJson(text, path_));
   for (const auto& [name, value] : owner.items()) {
-    const Json other = found.is_object() ? found.value(name, Json()) : Json();
-    if (other == value) continue;
-    return Error{path_ + ": holds features of another target or type: its " + name + " is " +
-                 JsonText(other) + ", this one's " + JsonText(value) +
+    const Json stored = found.is_object() ? found.value(name, Json()) : Json();
+    if (stored == value) continue;
+    return Error{path_ + ": holds features of another target or type: field " + name + " is " +
+                 JsonText(stored) + ", expected " + JsonText(value) +
                  "; delete the file or choose another directory"};
   }
   end_ = sizeof(head) + head.owner;
@@ -172,7 +172,7 @@ Status FeatureFile::FindRecords(uint64_t size) {
     end_ = offset + head.size;
   }
   if (end_ < size && ftruncate(fd_, static_cast<off_t>(end_)) != 0) {
-    return FileError(path_, "cut off the end");
+    return FileError(path_, "truncate");
   }
   return {};
 }
@@ -192,11 +192,11 @@ bool FeatureFile::Read(const PieceKey& key, std::span<std::byte> payload) {
 void FeatureFile::Add(const PieceKey& key, std::span<const std::byte> payload) {
   RecordHead head{.key = key, .size = payload.size(), .hash = HashBytes(payload)};
   const uint64_t offset = end_ + sizeof(head);
-  if (failed_ || offset + payload.size() > limit_) return;
+  if (write_failed_ || offset + payload.size() > limit_) return;
   // The payload is written before its head, so that a head implies a complete record.
   if (!WriteAt(fd_, offset, payload) || !WriteAt(fd_, end_, BytesOf(head))) {
-    failed_ = true;
-    std::fprintf(stderr, "warning: %s: cannot write: %s; no more features are kept\n",
+    write_failed_ = true;
+    std::fprintf(stderr, "warning: %s: cannot write: %s; no further features will be stored\n",
                  path_.c_str(), std::strerror(errno));
     // If this fails too, the next run truncates the file.
     [[maybe_unused]] const int cut = ftruncate(fd_, static_cast<off_t>(end_));

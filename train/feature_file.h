@@ -21,14 +21,14 @@ struct PieceKey {
   uint64_t first = 0, second = 0;
   bool operator==(const PieceKey&) const = default;
 };
-// Returns the key of computation `what` on the tokens `ids`, which attend only to each other.
-PieceKey KeyOfPiece(std::string_view what, std::span<const int32_t> ids);
+// Returns the key of `computation`, a name, on the tokens `ids`, which attend only to each other.
+PieceKey KeyOfPiece(std::string_view computation, std::span<const int32_t> ids);
 
 // Returns the identity of a feature file's owner: the target's fingerprint, all other settings that
-// its hidden states depend on, a hash of its weights, and `rows`, the element type of the rows. The
-// hash distinguishes the target from a model of equal name and sizes that was trained further.
+// its hidden states depend on, a hash of its weights, and `row_type`, the element type of the rows.
+// The hash distinguishes the target from a model of equal name and sizes that was trained further.
 // Reads all weights.
-Json FeatureOwner(const ModelFile& target, const std::string& rows);
+Json FeatureOwner(const ModelFile& target, const std::string& row_type);
 
 // An open feature file. Used by one thread; a file can be open in only one process at a time.
 class FeatureFile {
@@ -57,7 +57,7 @@ class FeatureFile {
   struct Place {
     uint64_t offset = 0, size = 0, hash = 0;  // of the payload
   };
-  struct First {
+  struct KeyHash {
     size_t operator()(const PieceKey& key) const { return key.first; }
   };
 
@@ -70,8 +70,8 @@ class FeatureFile {
   std::string path_;
   int fd_;
   uint64_t limit_, end_ = 0;
-  bool failed_ = false;
-  std::unordered_map<PieceKey, Place, First> places_;
+  bool write_failed_ = false;
+  std::unordered_map<PieceKey, Place, KeyHash> places_;
 };
 
 }  // namespace foretoken::train

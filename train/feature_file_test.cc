@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uint64_t kRoom = 1 << 20;
+constexpr uint64_t kSizeLimit = 1 << 20;
 
 std::vector<std::byte> Payload(size_t size, int first) {
   std::vector<std::byte> payload(size);
@@ -38,13 +38,13 @@ class FeatureFileTest : public testing::Test {
   }
   ~FeatureFileTest() override { std::filesystem::remove_all(directory_); }
 
-  std::unique_ptr<FeatureFile> Open(uint64_t limit = kRoom) {
+  std::unique_ptr<FeatureFile> Open(uint64_t limit = kSizeLimit) {
     auto file = FeatureFile::Open(path_, owner_, limit);
     EXPECT_TRUE(file.ok()) << file.error().message;
     return file.ok() ? *std::move(file) : nullptr;
   }
   std::string Complaint(const Json& owner) {
-    const auto file = FeatureFile::Open(path_, owner, kRoom);
+    const auto file = FeatureFile::Open(path_, owner, kSizeLimit);
     return file.ok() ? "opened" : file.error().message;
   }
   static void ExpectHolds(FeatureFile& file, const PieceKey& key,
@@ -63,7 +63,7 @@ class FeatureFileTest : public testing::Test {
 };
 
 // Keys differ if the tokens, their order, their number or the computation differ.
-TEST(PieceKeyTest, TokensCountAndPurposeTell) {
+TEST(PieceKeyTest, DependsOnTokensOrderCountAndComputation) {
   const std::vector<PieceKey> keys = {
       KeyOf({1, 2}), KeyOf({2, 1}), KeyOf({1, 2, 0}),
       KeyOf({1}),    KeyOf({}),     KeyOfPiece("keys", std::vector<int32_t>{1, 2})};
@@ -76,7 +76,7 @@ TEST(PieceKeyTest, TokensCountAndPurposeTell) {
   EXPECT_EQ(KeyOf({1, 2}), keys[0]);
 }
 
-TEST_F(FeatureFileTest, NextRunFindsWhatWasAdded) {
+TEST_F(FeatureFileTest, NextRunFindsAddedRecords) {
   const auto first = Payload(100, 1), second = Payload(7, 50);
   uint64_t bytes = 0;
   {
@@ -114,31 +114,31 @@ TEST_F(FeatureFileTest, StaysWithinTheLimit) {
 
 // Wherever a kill truncates the last record, earlier records stay, and the next record takes the
 // place of the truncated one.
-TEST_F(FeatureFileTest, CutsOffHalfARecord) {
-  uint64_t whole = 0, all = 0;
+TEST_F(FeatureFileTest, TruncatesAnIncompleteRecord) {
+  uint64_t one_record = 0, two_records = 0;
   {
     const auto file = Open();
     file->Add(KeyOf({1}), Payload(100, 1));
-    whole = file->bytes();
+    one_record = file->bytes();
     file->Add(KeyOf({2}), Payload(60, 2));
-    all = file->bytes();
+    two_records = file->bytes();
   }
-  for (uint64_t size = all - 1; size > whole; size -= 9) {
+  for (uint64_t size = two_records - 1; size > one_record; size -= 9) {
     SCOPED_TRACE(size);
     std::filesystem::resize_file(path_, size);
     const auto file = Open();
-    EXPECT_EQ(file->bytes(), whole);
-    EXPECT_EQ(std::filesystem::file_size(path_), whole);
+    EXPECT_EQ(file->bytes(), one_record);
+    EXPECT_EQ(std::filesystem::file_size(path_), one_record);
     ExpectHolds(*file, KeyOf({1}), Payload(100, 1));
     EXPECT_FALSE(Holds(*file, KeyOf({2}), 60));
     file->Add(KeyOf({2}), Payload(60, 3));
     ExpectHolds(*file, KeyOf({2}), Payload(60, 3));
-    if (size < whole + 9) break;
+    if (size < one_record + 9) break;
   }
   // A payload without its head, which is written last.
-  std::filesystem::resize_file(path_, whole);
-  std::filesystem::resize_file(path_, all);
-  EXPECT_EQ(Open()->bytes(), whole);
+  std::filesystem::resize_file(path_, one_record);
+  std::filesystem::resize_file(path_, two_records);
+  EXPECT_EQ(Open()->bytes(), one_record);
 }
 
 TEST_F(FeatureFileTest, ForgetsDamagedRecords) {
@@ -156,37 +156,39 @@ TEST_F(FeatureFileTest, ForgetsDamagedRecords) {
 }
 
 // A file of another owner, and a file that is no feature cache, are errors.
-TEST_F(FeatureFileTest, RefusesFilesOfOthers) {
+TEST_F(FeatureFileTest, RefusesFilesOfOtherTargetsAndPrograms) {
   Open()->Add(KeyOf({1}), Payload(10, 1));
   EXPECT_EQ(Complaint(owner_), "opened");
-  Json other = owner_;
-  other["weights"] = 5;
-  EXPECT_EQ(Complaint(other), path_ +
-                                  ": holds features of another target or type: its weights is "
-                                  "9223372036854775808, this one's 5; delete the file or choose "
-                                  "another directory");
-  other = owner_;
-  other["rows"] = "Float";
-  EXPECT_THAT(Complaint(other), HasSubstr("its rows is null, this one's \"Float\""));
+  Json other_owner = owner_;
+  other_owner["weights"] = 5;
+  EXPECT_EQ(Complaint(other_owner),
+            path_ +
+                ": holds features of another target or type: field weights is "
+                "9223372036854775808, expected 5; delete the file or choose "
+                "another directory");
+  other_owner = owner_;
+  other_owner["rows"] = "Float";
+  EXPECT_THAT(Complaint(other_owner), HasSubstr("field rows is null, expected \"Float\""));
   ExpectHolds(*Open(), KeyOf({1}), Payload(10, 1));  // untouched
 
-  const std::string stranger = path_ + ": is not a feature cache of this version of foretoken";
+  const std::string not_a_cache = path_ + ": is not a feature cache of this version of foretoken";
   std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).seekp(7) << '2';
-  EXPECT_EQ(Complaint(owner_), stranger);
+  EXPECT_EQ(Complaint(owner_), not_a_cache);
   std::ofstream(path_) << "short";
-  EXPECT_EQ(Complaint(owner_), stranger);
-  EXPECT_THAT(FeatureFile::Open(directory_ + "/none/features.bin", owner_, kRoom).error().message,
-              HasSubstr("cannot open"));
+  EXPECT_EQ(Complaint(owner_), not_a_cache);
+  EXPECT_THAT(
+      FeatureFile::Open(directory_ + "/none/features.bin", owner_, kSizeLimit).error().message,
+      HasSubstr("cannot open"));
 }
 
 // A file cannot be opened a second time before it is closed.
-TEST_F(FeatureFileTest, IsOpenOnce) {
+TEST_F(FeatureFileTest, CannotBeOpenedTwice) {
   const auto file = Open();
-  EXPECT_EQ(Complaint(owner_), path_ + ": another process has it open");
+  EXPECT_EQ(Complaint(owner_), path_ + ": is open in another process");
 }
 
 // After a failed write, nothing is added. A limit on file sizes simulates a full disk.
-TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
+TEST_F(FeatureFileTest, StopsAddingAfterAFailedWrite) {
   const auto file = Open();
   file->Add(KeyOf({1}), Payload(100, 1));
   const uint64_t bytes = file->bytes();
@@ -209,7 +211,7 @@ TEST_F(FeatureFileTest, FailedWriteEndsAdding) {
 }
 
 // The owner includes rotary scaling, which changes the features that equal weights give.
-TEST(FeatureOwnerTest, TellsHowPositionsAreScaled) {
+TEST(FeatureOwnerTest, DependsOnRotaryScaling) {
   const auto owner = [](const char* name) {
     const auto model = ModelFile::Open(std::string(FT_SOURCE_DIR "/tests/parity/model/") + name);
     EXPECT_TRUE(model.ok()) << name;

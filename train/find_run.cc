@@ -24,8 +24,8 @@ Status FindRun(const Method& method, TrainOptions& options) {
     options.kept.corpus = info.begun.empty() && !data_may_differ;
     if (info.begun.empty() && !options.quiet) {
       std::fprintf(stderr,
-                   "%s: is of an older version, which did not note the contents of data and "
-                   "target: they are not compared\n",
+                   "%s: was written by an older version, which did not record the contents of data "
+                   "and target; they are not compared\n",
                    checkpoint.c_str());
     }
   } else if (options.force) {

@@ -46,20 +46,20 @@ std::string Counted(double tokens) {
   return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
 }
 
-// Returns DescribeForecast's line on the recorded run; "" if the method has none. `seconds`:
-// training time per token.
-std::string Expectation(const Recipe& r, double tokens, double seconds) {
+// Returns DescribeForecast's line on the recorded run; "" if the method has none.
+// `seconds_per_token`: training time per token.
+std::string Expectation(const Recipe& r, double tokens, double seconds_per_token) {
   const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
   if (!recorded) return "";
   std::string text =
       "\nexpect: a recorded " + r.method + " draft of " + recorded->target +
       " had a teacher-forced tau " +
       NumberText(recorded->beyond ? "of %.1f before that" : "of about %.1f by then", recorded->tau);
-  const auto useful = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
-  if (useful && *useful > tokens) {
-    text += "; it needed " + Counted(*useful) +
+  const auto useful_tokens = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
+  if (useful_tokens && *useful_tokens > tokens) {
+    text += "; it needed " + Counted(*useful_tokens) +
             NumberText(" tokens to reach tau %.0f", kUsefulTau) + ", which would take " +
-            FormatDuration(*useful * seconds) + " here";
+            FormatDuration(*useful_tokens * seconds_per_token) + " here";
   }
   return text + " (in the target's own answers tau is lower)";
 }
@@ -72,10 +72,10 @@ std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidd
   const auto next = std::ranges::find_if(run, [&](const auto& p) { return p.tokens >= tokens; });
   if (next == run.end()) return RecordedTau{run.back().tau, run[0].target, true};
   const RecordedPoint before = next == run.begin() ? RecordedPoint{"", "", 0, 0.0, 1.0} : next[-1];
-  const double part = next == run.begin() ? tokens / next->tokens
-                                          : std::log(tokens / before.tokens) /
-                                                std::log(next->tokens / before.tokens);
-  return RecordedTau{before.tau + part * (next->tau - before.tau), run[0].target, false};
+  const double fraction = next == run.begin() ? tokens / next->tokens
+                                              : std::log(tokens / before.tokens) /
+                                                    std::log(next->tokens / before.tokens);
+  return RecordedTau{before.tau + fraction * (next->tau - before.tau), run[0].target, false};
 }
 
 std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau) {
@@ -84,8 +84,8 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
   if (next == run.end()) return std::nullopt;
   if (next == run.begin()) return next->tokens * (tau - 1.0) / (next->tau - 1.0);
   const RecordedPoint& before = next[-1];
-  const double part = (tau - before.tau) / (next->tau - before.tau);
-  return before.tokens * std::pow(next->tokens / before.tokens, part);
+  const double fraction = (tau - before.tau) / (next->tau - before.tau);
+  return before.tokens * std::pow(next->tokens / before.tokens, fraction);
 }
 
 double LearntInEpoch(const Recipe& recipe, const Corpus& corpus) {

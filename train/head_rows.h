@@ -19,9 +19,9 @@ struct HeadRows {
 // its document.
 HeadRows RowsOfHead(const Batch& batch, int64_t head, int64_t skip = 0);
 
-// Returns `scale` times the sum of the cross-entropies between the logits states * scores^T and
-// `targets`. `states`: [targets.size(0), width].
-torch::Tensor HeadLoss(const torch::Tensor& states, const Matrix& scores,
+// Returns `scale` times the sum of the cross-entropies between the logits states * output_matrix^T
+// and `targets`. `states`: [targets.size(0), width].
+torch::Tensor HeadLoss(const torch::Tensor& states, const Matrix& output_matrix,
                        const torch::Tensor& targets, double scale);
 
 }  // namespace foretoken::train

@@ -16,8 +16,8 @@ Tensor Sum(const Stream& stream) {
   return stream.delta.defined() ? stream.h + stream.delta.to(torch::kFloat32) : stream.h;
 }
 
-void AddParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s,
-              const AttentionParts& parts, Block& block) {
+void AddAttentionParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s,
+                       const AttentionParts& parts, Block& block) {
   const int64_t q = s.heads * s.head_dim, kv = s.kv_heads * s.head_dim;
   if (parts.bias) {
     block.qkv_bias = torch::cat({weights.Add(prefix + "q_proj.bias", {q}, 0.0),
@@ -31,14 +31,14 @@ void AddParts(WeightSet& weights, const std::string& prefix, const LlamaShape& s
 }
 
 // Returns the first position that each query attends to, [batch, length] int32.
-Tensor FirstSeen(const Batch& batch, int64_t window) {
+Tensor FirstVisibleKey(const Batch& batch, int64_t window) {
   if (window == 0) return batch.first_key;
   const Tensor pos = torch::arange(batch.length, batch.first_key.options());
   return torch::maximum(batch.first_key, pos - (window - 1));
 }
 
 // Returns the largest query block, at most kQueryBlock, that divides `length`.
-int64_t BlockFor(int64_t length) {
+int64_t QueryBlockFor(int64_t length) {
   int64_t block = std::min(length, kQueryBlock);
   while (length % block != 0) --block;
   return block;
@@ -97,7 +97,7 @@ Stream FeedForward(const Block& block, const Stream& in, double eps, torch::Scal
 }
 
 AttentionShape AttentionShapeOf(const LlamaShape& s, int64_t batch, int64_t length) {
-  return {batch, length, s.heads, s.kv_heads, s.head_dim, BlockFor(length), s.rope_dim};
+  return {batch, length, s.heads, s.kv_heads, s.head_dim, QueryBlockFor(length), s.rope_dim};
 }
 
 RopeTables::RopeTables(const LlamaShape& s, torch::Device device)
@@ -126,7 +126,7 @@ Llama::Llama(const LlamaShape& shape, WeightOptions options, AttentionParts part
     const std::string prefix = "model.layers." + std::to_string(i) + ".";
     blocks_.push_back(
         AddBlock(weights_, prefix, shape, true, kInitialDeviation / std::sqrt(2.0 * layers)));
-    AddParts(weights_, prefix + "self_attn.", shape, parts, blocks_.back());
+    AddAttentionParts(weights_, prefix + "self_attn.", shape, parts, blocks_.back());
   }
   norm_ = weights_.Add("model.norm.weight", {shape.hidden}, 0.0);
   head_ = shape.tied_embeddings ? &weights_.AddShared(embed_)
@@ -156,7 +156,7 @@ Stream Llama::Finish(const Block& block, const Tensor& residual, const Tensor& q
                      const Batch& batch) {
   const AttentionShape attention = AttentionShapeOf(shape_, batch.batch, batch.length);
   const Tensor mixed =
-      Attention(qkv, attention, ropes_.For(batch.length), FirstSeen(batch, shape_.window));
+      Attention(qkv, attention, ropes_.For(batch.length), FirstVisibleKey(batch, shape_.window));
   return FeedForward(block, {residual, Linear(mixed, *block.out)}, shape_.norm_eps,
                      weights_.compute());
 }

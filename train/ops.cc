@@ -74,7 +74,7 @@ class AddRmsNormFn : public Function<AddRmsNormFn> {
     const auto saved = ctx->get_saved_variables();
     const Tensor &out = saved[0], &weight = saved[1], &rstd = saved[2];
     const Tensor dy = grads[1].contiguous();
-    const Tensor pass = grads[0].defined() ? grads[0].contiguous() : Tensor();
+    const Tensor dresidual = grads[0].defined() ? grads[0].contiguous() : Tensor();
     const int64_t rows = out.size(0), width = out.size(1);
     Tensor dh = torch::empty_like(out);
     Tensor ddelta = ctx->saved_data["has_delta"].toBool() ? torch::empty_like(dy) : Tensor();
@@ -85,7 +85,7 @@ class AddRmsNormFn : public Function<AddRmsNormFn> {
         for (int64_t part = first; part < last; ++part) {
           KernelsFor<T>().add_rms_norm_backward(
               rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width, Data<float>(out),
-              Data<float>(weight), Data<float>(rstd), Data<T>(dy), Data<float>(pass),
+              Data<float>(weight), Data<float>(rstd), Data<T>(dy), Data<float>(dresidual),
               Data<float>(dh), Data<T>(ddelta), Data<float>(parts) + part * width);
         }
       });
@@ -310,11 +310,11 @@ Tensor RopeTable(int64_t length, const Tensor& frequencies, double magnitude) {
 Tensor Linear(const Tensor& x, const Matrix& matrix) {
   const std::vector<Tensor>& masters = matrix.masters;
   if (masters.empty()) return at::mm(x, matrix.compute.t());
-  TORCH_CHECK(masters.size() <= 3, "at most three weights a product");
-  const auto at = [&](size_t i) {
+  TORCH_CHECK(masters.size() <= 3, "a product has at most three weights");
+  const auto master_at = [&](size_t i) {
     return i < masters.size() ? c10::optional<Tensor>(masters[i]) : c10::nullopt;
   };
-  return LinearFn::apply(x, matrix.compute, masters[0], at(1), at(2));
+  return LinearFn::apply(x, matrix.compute, masters[0], master_at(1), master_at(2));
 }
 
 NormResult AddRmsNorm(const Tensor& h, const Tensor& delta, const Tensor& weight, double eps,

@@ -28,9 +28,9 @@ INSTANTIATE_TEST_SUITE_P(KernelSets, OpsTest, testing::Range(0, AvailableKernelS
 
 TEST_P(OpsTest, AddRmsNormMatchesPlain) {
   const Tensor h = Leaf({37, 48}), delta = Leaf({37, 48}), weight = Leaf({48});
-  const Tensor mix = torch::randn({37, 48}), pass = torch::randn({37, 48});
+  const Tensor mix = torch::randn({37, 48}), residual_mix = torch::randn({37, 48});
   const auto total = [&](const NormResult& r) {
-    return (r.normed * mix).sum() + (r.residual * pass).sum();
+    return (r.normed * mix).sum() + (r.residual * residual_mix).sum();
   };
   ExpectSame(
       {h, delta, weight},
@@ -38,7 +38,7 @@ TEST_P(OpsTest, AddRmsNormMatchesPlain) {
       [&] { return total(PlainAddRmsNorm(h, delta, weight, 1e-5, torch::kFloat32)); });
 }
 
-TEST_P(OpsTest, AddRmsNormWithoutDelta) {
+TEST_P(OpsTest, AddRmsNormWithoutDeltaMatchesPlain) {
   const Tensor h = Leaf({37, 48}), weight = Leaf({48}), mix = torch::randn({37, 48});
   ExpectSame(
       {h, weight},
@@ -81,7 +81,7 @@ TEST_P(OpsTest, AttentionMatchesPlain) {
 }
 
 // Dimensions beyond the RoPE table are copied unchanged.
-TEST_P(OpsTest, WhatDoesNotRotateStays) {
+TEST_P(OpsTest, DimensionsBeyondTheTableAreUnchanged) {
   const Tensor x = torch::randn({2, 3, 5, 8}), rope = RopeTable(5, 6, 10000.0);
   const Tensor rotated = PlainRotated(x, rope);
   EXPECT_TRUE(rotated.narrow(-1, 6, 2).equal(x.narrow(-1, 6, 2)));
@@ -128,7 +128,7 @@ TEST_P(OpsTest, LmLossMatchesAutograd) {
       [&] { return ReferenceLoss(x, table, targets, weights) * 0.25 * 3.0; });
 }
 
-TEST_P(OpsTest, LmLossOfAFrozenTable) {
+TEST_P(OpsTest, LmLossOfAFrozenTableMatchesAutograd) {
   const Tensor x = Leaf({41, 16}), table = torch::randn({23, 16});
   const Tensor targets = torch::randint(0, 23, {41}, torch::kInt32), weights = torch::ones({41});
   ExpectSame(
@@ -151,7 +151,7 @@ TEST_P(OpsTest, PlainCrossEntropyMatchesAutograd) {
   ExpectNear(gradient, GradOf(x), 1e-5);
 }
 
-TEST_P(OpsTest, AdamWFollowsLibtorch) {
+TEST_P(OpsTest, AdamWMatchesLibtorch) {
   const Tensor ours = Leaf({300, 7});
   const Tensor theirs = ours.detach().clone().requires_grad_();
   const std::vector<NamedParameter> named = {{"w", ours, true}};
@@ -191,7 +191,7 @@ TEST_P(OpsTest, ClippingByValueBoundsEveryEntry) {
   ExpectNear(clipped.detach(), bounded.detach(), 1e-6);
 }
 
-TEST_P(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
+TEST_P(OpsTest, NonFiniteGradientsChangeNothing) {
   const Tensor w = Leaf({4, 4});
   const Tensor before = w.detach().clone();
   const std::vector<NamedParameter> named = {{"w", w, true}};
@@ -202,7 +202,7 @@ TEST_P(OpsTest, GradientsThatAreNotFiniteChangeNothing) {
   EXPECT_FALSE(w.grad().defined());
 }
 
-TEST_P(OpsTest, FiniteDifferences) {
+TEST_P(OpsTest, GradientsMatchFiniteDifferences) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor qkv = Leaf({s.batch * s.length, s.width()});
@@ -218,7 +218,7 @@ TEST_P(OpsTest, FiniteDifferences) {
   ExpectDirectionalDerivative(weight, norm);
 }
 
-TEST_P(OpsTest, Bf16FollowsFloat) {
+TEST_P(OpsTest, AttentionInBf16IsCloseToF32) {
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
   const Tensor a = Leaf({s.batch * s.length, s.width()});

@@ -36,7 +36,7 @@ bool Packer::empty() {
 }
 
 // Returns whether any target of the piece has a loss.
-bool Packer::HasToLearn(const Piece& piece) const {
+bool Packer::HasLoss(const Piece& piece) const {
   const auto targets = corpus_.learn.begin() + piece.first + 1;
   return std::any_of(targets, targets + piece.count, [](uint8_t learn) { return learn != 0; });
 }
@@ -47,7 +47,7 @@ void Packer::AppendPieces(const CorpusDocument& document, std::vector<Piece>& pi
   for (int32_t at = 0; at < inputs; at += longest) {
     const int32_t count = std::min(longest, inputs - at);
     const Piece piece{document.first + at, count};
-    if ((count >= kShortestPiece || at == 0) && HasToLearn(piece)) pieces.push_back(piece);
+    if ((count >= kShortestPiece || at == 0) && HasLoss(piece)) pieces.push_back(piece);
   }
 }
 

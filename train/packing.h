@@ -38,7 +38,7 @@ class Packer {
 
  private:
   void LoadEpoch(int64_t epoch);
-  bool HasToLearn(const Piece& piece) const;
+  bool HasLoss(const Piece& piece) const;
   void AppendPieces(const CorpusDocument& document, std::vector<Piece>& pieces) const;
   std::vector<Sequence> Pack(const std::vector<Piece>& pieces) const;
 

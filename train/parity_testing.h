@@ -138,8 +138,9 @@ class ParityTest : public RunTest {
                     const std::map<std::string, std::string>& settings) {
     for (const NamedParameter& p : weights.parameters()) {
       torch::NoGradGuard no_grad;
-      const double spread = p.decays ? 1.0 / std::sqrt(static_cast<double>(p.value.size(1))) : 0.1;
-      p.value.add_(torch::randn(p.value.sizes()), spread);
+      const double deviation =
+          p.decays ? 1.0 / std::sqrt(static_cast<double>(p.value.size(1))) : 0.1;
+      p.value.add_(torch::randn(p.value.sizes()), deviation);
     }
     weights.Refresh();
     CheckpointInfo info;
@@ -147,10 +148,10 @@ class ParityTest : public RunTest {
     for (const auto& [name, value] : settings) info.recipe.settings[name] = value;
     info.recipe.settings["target"] = path_;
     info.recipe.layers = target_->shape().layers;
-    const AdamWOptions plain;
-    AdamW optimizer(weights.parameters(), plain);
-    WeightAverage none(weights.parameters(), 0.0);
-    ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer, none).ok());
+    const AdamWOptions defaults;
+    AdamW optimizer(weights.parameters(), defaults);
+    WeightAverage no_average(weights.parameters(), 0.0);
+    ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer, no_average).ok());
     const ExportRequest request{directory_, draft_, FileType::kF32, ""};
     const Status exported = FindMethod(method)->export_to(request, info);
     ASSERT_TRUE(exported.ok()) << exported.error().message;

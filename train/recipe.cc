@@ -15,7 +15,7 @@ std::string Label(const std::string& origin, const std::string& name) {
 }
 
 // Whether `value` has the JSON type of the field.
-bool IsOfKind(const ValueRange& range, const Json& value) {
+bool HasJsonType(const ValueRange& range, const Json& value) {
   using Kind = ValueRange::Kind;
   switch (range.kind) {
     case Kind::kText:
@@ -35,7 +35,9 @@ bool IsOfKind(const ValueRange& range, const Json& value) {
 
 Status ReadField(const Field& field, const Json& value, const std::string& origin, Recipe& recipe) {
   const std::string label = Label(origin, field.name);
-  if (!IsOfKind(field.range, value)) return BadValue(label, JsonText(value), Expected(field.range));
+  if (!HasJsonType(field.range, value)) {
+    return BadValue(label, JsonText(value), Expected(field.range));
+  }
   const std::string text = value.is_string() ? value.get<std::string>() : JsonText(value);
   return SetFromText(field, label, text, recipe);
 }
@@ -46,7 +48,7 @@ Result<DataSource> ReadSource(const Json& item, const std::string& label) {
   for (const auto& [key, value] : item.items()) {
     const std::string field = label + "." + key;
     if (key == "files") {
-      if (!value.is_string()) return BadValue(field, JsonText(value), "a text");
+      if (!value.is_string()) return BadValue(field, JsonText(value), "a string");
       source.files = value.get<std::string>();
     } else if (key == "weight") {
       const std::string text = JsonText(value);
@@ -56,7 +58,7 @@ Result<DataSource> ReadSource(const Json& item, const std::string& label) {
       return Error{label + ": unknown field '" + std::string(key) + "', expected files and weight"};
     }
   }
-  if (source.files.empty()) return Error{label + ": has no text field 'files'"};
+  if (source.files.empty()) return Error{label + ": has no string field 'files'"};
   return source;
 }
 
@@ -84,7 +86,7 @@ Status ReadDatasets(const Json& list, const std::string& origin, Recipe& recipe)
   recipe.datasets.clear();
   recipe.datasets.reserve(list.size());
   for (const Json& line : list) {
-    if (!line.is_string()) return Error{origin + ": an entry of datasets is not a text"};
+    if (!line.is_string()) return Error{origin + ": an entry of datasets is not a string"};
     recipe.datasets.push_back(line.get<std::string>());
   }
   return {};

@@ -14,7 +14,7 @@ constexpr int64_t kMostRows = int64_t{1} << 26;  // of a batch; kernels count th
 
 const Field kFields[] = {
     {"method", &Recipe::method, AnyText(), Change::kNever,
-     "what is trained, recorded in checkpoints"},
+     "training method, recorded in checkpoints"},
     {"name", &Recipe::name, AnyText(), Change::kFree, "name of the model"},
     {"author", &Recipe::author, AnyText(), Change::kFree, "who made it"},
     {"license", &Recipe::license, AnyText(), Change::kFree,
@@ -23,7 +23,7 @@ const Field kFields[] = {
      "one sentence recorded in the exported files"},
     {"vocab", &Recipe::vocab, Whole(1, kMostVocab), Change::kNever,
      "tokens in the vocabulary, including special ones"},
-    {"layers", &Recipe::layers, Whole(1, kMostLayers), Change::kNever, "blocks"},
+    {"layers", &Recipe::layers, Whole(1, kMostLayers), Change::kNever, "decoder layers"},
     {"hidden", &Recipe::hidden, Whole(1, kMostHidden), Change::kNever,
      "width of the residual stream"},
     {"ffn", &Recipe::ffn, Whole(1, kMostFfn), Change::kNever,
@@ -37,14 +37,14 @@ const Field kFields[] = {
      "base of the rotary frequencies"},
     {"norm_eps", &Recipe::norm_eps, AboveTo(0.0, 1.0), Change::kNever, "epsilon of RMSNorm"},
     {"tied_embeddings", &Recipe::tied_embeddings, TrueOrFalse(), Change::kNever,
-     "the embedding is the output matrix too"},
+     "use the embedding as the output matrix"},
     {"pre", &Recipe::pre, AnyText(), Change::kNever, "pre-tokenizer"},
     {"tokenizer_mib", &Recipe::tokenizer_mib, AboveTo(0.0, 1e6), Change::kNever,
      "MiB of text that the tokenizer is trained on"},
     {"length", &Recipe::length, Whole(2, 1 << 20), Change::kAsked, "tokens of a packed sequence"},
     {"batch", &Recipe::batch, Whole(1, 1 << 16), Change::kAsked, "sequences per batch"},
     {"accumulate", &Recipe::accumulate, Whole(1, 1 << 16), Change::kAsked,
-     "batches whose gradients make one step"},
+     "batches whose gradients are summed for one step"},
     {"steps", &Recipe::steps, Whole(1, kMostSteps), Change::kAsked, "steps of the schedule"},
     {"warmup", &Recipe::warmup, Whole(0, kMostSteps), Change::kAsked,
      "steps until the full learning rate"},
@@ -65,11 +65,11 @@ const Field kFields[] = {
     {"beta2", &Recipe::beta2, FromToBelow(0.0, 1.0), Change::kAsked,
      "AdamW: decay of the second moment"},
     {"weight_decay", &Recipe::weight_decay, FromTo(0.0, 10.0), Change::kAsked,
-     "AdamW: decay of matrices"},
+     "AdamW: weight decay of matrices"},
     {"clip", &Recipe::clip, FromTo(0.0, 1e6), Change::kAsked,
      "maximum gradient norm (0: no limit)"},
     {"clip_value", &Recipe::clip_value, FromTo(0.0, 1e6), Change::kAsked,
-     "maximum entry of a gradient (0: no limit)"},
+     "maximum magnitude of a gradient's entries (0: no limit)"},
     {"ema", &Recipe::ema, FromToBelow(0.0, 1.0), Change::kAsked,
      "evaluate and export a moving average of the weights with this decay (0: none)"},
     {"schedule", &Recipe::schedule, OneOf("cosine linear constant"), Change::kAsked,
@@ -109,15 +109,15 @@ std::string HelpLine(const char* name, const char* help) {
 }
 
 Status CheckField(const Field& field, const Recipe& r) {
-  bool fits = true;
-  if (const auto* whole = std::get_if<int64_t Recipe::*>(&field.member)) {
-    fits = Contains(field.range, r.*(*whole));
+  bool is_in_range = true;
+  if (const auto* integer = std::get_if<int64_t Recipe::*>(&field.member)) {
+    is_in_range = Contains(field.range, r.*(*integer));
   } else if (const auto* number = std::get_if<double Recipe::*>(&field.member)) {
-    fits = Contains(field.range, r.*(*number));
+    is_in_range = Contains(field.range, r.*(*number));
   } else if (const auto* text = std::get_if<std::string Recipe::*>(&field.member)) {
     return CheckValue(field.range, field.name, r.*(*text));
   }
-  if (fits) return {};
+  if (is_in_range) return {};
   return BadValue(field.name, JsonText(RecipeToJson(r)[field.name]), Expected(field.range));
 }
 
@@ -147,8 +147,8 @@ std::string Flag(const std::string& name) {
 
 Status SetFromText(const Field& field, const std::string& label, const std::string& text,
                    Recipe& recipe) {
-  if (const auto* whole = std::get_if<int64_t Recipe::*>(&field.member)) {
-    FT_ASSIGN_OR_RETURN(recipe.*(*whole), ReadWhole(field.range, label, text));
+  if (const auto* integer = std::get_if<int64_t Recipe::*>(&field.member)) {
+    FT_ASSIGN_OR_RETURN(recipe.*(*integer), ReadWhole(field.range, label, text));
     return {};
   }
   if (const auto* number = std::get_if<double Recipe::*>(&field.member)) {
@@ -228,7 +228,9 @@ Status CheckRecipe(const Recipe& r) {
     return BadValue("vocab", std::to_string(r.vocab), Expected(Whole(kFewestTokens, kMostVocab)));
   }
   if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
-  if (r.head_dim % 2 != 0) return Error{"head_dim is odd, rotary positions need pairs"};
+  if (r.head_dim % 2 != 0) {
+    return Error{"head_dim is odd, but rotary positions rotate pairs of dimensions"};
+  }
   if (r.budget > 0.0 && r.time_budget > 0.0) {
     return Error{"budget and time_budget are both set, expected one of them"};
   }

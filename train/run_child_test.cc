@@ -14,18 +14,19 @@ namespace foretoken::train {
 namespace {
 
 TEST_F(RunTest, DISABLED_Child) {
-  const char* where = std::getenv(kOutVariable);
-  ASSERT_NE(where, nullptr);
-  std::vector<std::string> parts;
-  std::stringstream text(where);
-  for (std::string part; std::getline(text, part, '|');) parts.push_back(part);
-  ASSERT_GE(parts.size(), 3u);
-  const bool is_draft = parts[2] != "lm";
+  const char* description = std::getenv(kRunVariable);
+  ASSERT_NE(description, nullptr);
+  std::vector<std::string> fields;
+  std::stringstream text(description);
+  for (std::string field; std::getline(text, field, '|');) fields.push_back(field);
+  ASSERT_GE(fields.size(), 3u);
+  const bool is_draft = fields[2] != "lm";
   TrainOptions run =
-      is_draft ? TinyDraftRun(parts[0], parts[1], parts[2]) : TinyRun(parts[0], parts[1]);
-  for (const std::string& part : std::span(parts).subspan(3)) {
-    const size_t equals = part.find('=');
-    ASSERT_TRUE(SetField(part.substr(0, equals), part.substr(equals + 1), run.recipe).ok()) << part;
+      is_draft ? TinyDraftRun(fields[0], fields[1], fields[2]) : TinyRun(fields[0], fields[1]);
+  for (const std::string& field : std::span(fields).subspan(3)) {
+    const size_t equals = field.find('=');
+    ASSERT_TRUE(SetField(field.substr(0, equals), field.substr(equals + 1), run.recipe).ok())
+        << field;
   }
   ASSERT_TRUE(Train(run).ok());
 }

@@ -17,30 +17,30 @@ constexpr const char* kRunFiles[] = {
 }  // namespace
 
 Status CheckRunFiles(const std::string& out) {
-  for (const char* own : kRunFiles) {
-    const fs::path path = fs::path(out) / own;
-    std::error_code missing;
-    const fs::file_type type = fs::status(path, missing).type();
+  for (const char* name : kRunFiles) {
+    const fs::path path = fs::path(out) / name;
+    std::error_code ignored;
+    const fs::file_type type = fs::status(path, ignored).type();
     if (type == fs::file_type::not_found || type == fs::file_type::regular) continue;
-    return Error{path.string() + ": is not a regular file, which a run needs there"};
+    return Error{path.string() + ": is not a regular file, but a run writes a file of this name"};
   }
   return {};
 }
 
 Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const std::string& out) {
   for (const DataSource& source : recipe.data) {
-    std::error_code missing;
-    if (fs::equivalent(fs::path(base) / source.files, out, missing)) {
+    std::error_code ignored;
+    if (fs::equivalent(fs::path(base) / source.files, out, ignored)) {
       return Error{source.files + ": is the folder of training data, and the run in " + out +
-                   " would write its log there, where data are read; name another --out"};
+                   " would write its log there, where data are read; choose another --out"};
     }
     const auto files = ListDataFiles(source.files, base);
     if (!files.ok()) continue;  // reported when the data are read
     for (const std::string& file : *files) {
-      for (const char* own : kRunFiles) {
-        if (!fs::equivalent(file, fs::path(out) / own, missing)) continue;
+      for (const char* name : kRunFiles) {
+        if (!fs::equivalent(file, fs::path(out) / name, ignored)) continue;
         return Error{file + ": is training data, and the run in " + out +
-                     " would write to it; name another --out"};
+                     " would write to it; choose another --out"};
       }
     }
   }

@@ -39,13 +39,13 @@ Result<Json> RecordTarget(const std::string& path) {
   return record;
 }
 
-const Json& Part(const Json& object, const std::string& name) {
-  static const Json kNone;
-  return object.is_object() && object.contains(name) ? object[name] : kNone;
+const Json& Member(const Json& object, const std::string& name) {
+  static const Json kNull;
+  return object.is_object() && object.contains(name) ? object[name] : kNull;
 }
 
-void Compare(const std::string& field, const Json& was, const Json& now,
-             std::vector<RunDifference>& differences) {
+void CompareField(const std::string& field, const Json& was, const Json& now,
+                  std::vector<RunDifference>& differences) {
   // null: a version of foretoken that did not have this field
   if (was.is_null() || now.is_null() || was == now) return;
   differences.push_back(ChangedValue(field, was, now));
@@ -56,14 +56,14 @@ void CompareSources(const Json& was, const Json& now, std::vector<RunDifference>
   if (!was.is_array() || !now.is_array()) return;
   if (was.size() != now.size()) {
     differences.push_back({kData, "there were " + std::to_string(was.size()) +
-                                      " sources of data, now " + std::to_string(now.size())});
+                                      " data sources, now " + std::to_string(now.size())});
     return;
   }
   for (size_t i = 0; i < now.size(); ++i) {
-    for (RunDifference& d : CompareData(Part(was[i], "files"), Part(now[i], "files"))) {
+    for (RunDifference& d : CompareData(Member(was[i], "files"), Member(now[i], "files"))) {
       differences.push_back(std::move(d));
     }
-    const Json &before = Part(was[i], "weight"), &after = Part(now[i], "weight");
+    const Json &before = Member(was[i], "weight"), &after = Member(now[i], "weight");
     if (before == after) continue;
     const std::string name = "the weight of data[" + std::to_string(i) + "]";
     differences.push_back({kData, ChangedValue(name, before, after).sentence});
@@ -73,10 +73,10 @@ void CompareSources(const Json& was, const Json& now, std::vector<RunDifference>
 void CompareTargets(const Json& was, const Json& now, std::vector<RunDifference>& differences) {
   if (!was.is_object()) return;
   for (const auto& [name, value] : now.items()) {
-    const Json& before = Part(was, name);
+    const Json& before = Member(was, name);
     if (before == value) continue;
     const std::string sentence = name == "weights"
-                                     ? "the target's weights are others"
+                                     ? "the target's weights differ"
                                      : ChangedValue("the target's " + name, before, value).sentence;
     differences.push_back({kTarget, sentence});
   }
@@ -91,23 +91,24 @@ Change ChangeOf(std::span<const Setting> settings, const std::string& name) {
 }
 
 // Whether the recipe of a checkpoint without a record may hold another value than the user gave:
-// one derived from data or target, or a relative path. `asked`: the recipe of this command.
-bool IsDecided(const Recipe& asked, const std::string& name) {
+// one derived from data or target, or a relative path. `recipe`: of this command.
+bool MayBeDerived(const Recipe& recipe, const std::string& name) {
   return ChangeOf({}, name) == Change::kNever || name == "init" ||
-         (name == "steps" && asked.epochs > 0.0) || (name == "warmup" && asked.warmup_share > 0.0);
+         (name == "steps" && recipe.epochs > 0.0) ||
+         (name == "warmup" && recipe.warmup_share > 0.0);
 }
 
-void CompareRecipes(const RunContinuation& run, const Json& was, const Json& now, bool recorded,
+void CompareRecipes(const RunContinuation& run, const Json& was, const Json& now, bool has_record,
                     std::vector<RunDifference>& differences) {
   for (const Field& field : AllFields()) {
     if (field.change == Change::kFree) continue;
-    if (!recorded && IsDecided(run.recipe, field.name)) continue;
-    Compare(field.name, Part(was, field.name), Part(now, field.name), differences);
+    if (!has_record && MayBeDerived(run.recipe, field.name)) continue;
+    CompareField(field.name, Member(was, field.name), Member(now, field.name), differences);
   }
   for (const Setting& setting : run.settings) {
     if (setting.change == Change::kFree) continue;
-    Compare(setting.name, Part(Part(was, "settings"), setting.name),
-            Part(Part(now, "settings"), setting.name), differences);
+    CompareField(setting.name, Member(Member(was, "settings"), setting.name),
+                 Member(Member(now, "settings"), setting.name), differences);
   }
 }
 
@@ -116,30 +117,31 @@ bool MayChange(const RunContinuation& run, const std::string& field) {
          std::ranges::find(run.changes, field) != run.changes.end();
 }
 
-Error Refused(const RunContinuation& run, std::span<const RunDifference> differences) {
-  std::vector<RunDifference> fixed, open;
+Error ContinuationError(const RunContinuation& run, std::span<const RunDifference> differences) {
+  std::vector<RunDifference> fixed, changeable;
   for (const RunDifference& d : differences) {
-    (ChangeOf(run.settings, d.field) == Change::kNever ? fixed : open).push_back(d);
+    (ChangeOf(run.settings, d.field) == Change::kNever ? fixed : changeable).push_back(d);
   }
-  std::string message = run.directory +
-                        " holds a run that was started differently: " + InSentences(differences) +
-                        ". ";
+  std::string message =
+      run.directory +
+      " holds a run that was started with other settings or data: " + InSentences(differences) +
+      ". ";
   if (fixed.empty()) {
-    for (const std::string& agreed : run.changes) open.push_back({agreed, ""});
-    message += "--change " + FieldList(open) + " continues with the new values; ";
+    for (const std::string& allowed : run.changes) changeable.push_back({allowed, ""});
+    message += "--change " + FieldList(changeable) + " continues with the new values; ";
   } else {
     message += "A run cannot change " + FieldList(fixed) + "; ";
   }
-  return Error{message + "--force starts over and replaces the run; another --out leaves it alone"};
+  return Error{message + "--force starts over and replaces the run; another --out keeps it"};
 }
 
 }  // namespace
 
 Result<std::string> RecordRun(const Recipe& recipe, const std::string& base) {
-  Recipe asked = recipe;
-  if (!asked.init.empty()) asked.init = std::filesystem::absolute(asked.init).string();
+  Recipe located = recipe;
+  if (!located.init.empty()) located.init = std::filesystem::absolute(located.init).string();
   Json record = Json::object();
-  record["recipe"] = RecipeToJson(asked);
+  record["recipe"] = RecipeToJson(located);
   if (const auto target = recipe.settings.find(kTarget); target != recipe.settings.end()) {
     FT_ASSIGN_OR_RETURN(record[kTarget], RecordTarget(target->second));
   }
@@ -170,7 +172,7 @@ Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::
     if (name == kData || name == kTarget) continue;
     if (FindField(name) == nullptr && FindSetting(settings, name) == nullptr) {
       return Error{"--change is '" + name +
-                   "', expected fields of the recipe, data or target, with commas between them"};
+                   "', expected fields of the recipe, data or target, separated by commas"};
     }
     if (ChangeOf(settings, name) == Change::kNever) {
       return Error{"--change is '" + name + "', which a run cannot change; --force starts over"};
@@ -186,24 +188,25 @@ Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
                  run.recipe.method + "; --force starts over and replaces it"};
   }
   if ((kept.recipe.ema > 0.0) != (run.recipe.ema > 0.0)) {
-    return Error{run.directory + " holds a run " + (run.recipe.ema > 0.0 ? "without" : "with") +
-                 " --ema, and can only continue like that; --force starts over and replaces it"};
+    return Error{
+        run.directory + " holds a run " + (run.recipe.ema > 0.0 ? "without" : "with") +
+        " --ema, which can only be resumed the same way; --force starts over and replaces it"};
   }
   const std::string path = CheckpointPath(run.directory);
   FT_ASSIGN_OR_RETURN(const Json now, ParseJson(record, path));
-  const bool recorded = !kept.begun.empty();
+  const bool has_record = !kept.begun.empty();
   Json was = Json::object();
-  if (recorded) {
+  if (has_record) {
     FT_ASSIGN_OR_RETURN(was, ParseJson(kept.begun, path));
   } else {
     was["recipe"] = RecipeToJson(kept.recipe);
   }
   std::vector<RunDifference> differences;
-  CompareRecipes(run, Part(was, "recipe"), Part(now, "recipe"), recorded, differences);
-  CompareSources(Part(was, kData), Part(now, kData), differences);
-  CompareTargets(Part(was, kTarget), Part(now, kTarget), differences);
+  CompareRecipes(run, Member(was, "recipe"), Member(now, "recipe"), has_record, differences);
+  CompareSources(Member(was, kData), Member(now, kData), differences);
+  CompareTargets(Member(was, kTarget), Member(now, kTarget), differences);
   std::erase_if(differences, [&](const RunDifference& d) { return MayChange(run, d.field); });
-  return differences.empty() ? Status() : Refused(run, differences);
+  return differences.empty() ? Status() : ContinuationError(run, differences);
 }
 
 }  // namespace foretoken::train

@@ -18,7 +18,7 @@ namespace foretoken::train {
 namespace {
 
 // No setting has the name of a field: on the command line the field would take precedence.
-TEST(MethodTest, SettingsAreNotFields) {
+TEST(MethodTest, SettingNamesDifferFromFieldNames) {
   for (const Method* method : AllMethods()) {
     for (const Setting& setting : method->settings) {
       Recipe recipe;
@@ -62,7 +62,7 @@ TEST(ScheduleTest, EpochsAndSharesBecomeSteps) {
   EXPECT_EQ(WithSteps(recipe, 1001).warmup, 13);
 }
 
-TEST(ScheduleTest, RatesFollowTheRecipe) {
+TEST(ScheduleTest, LearningRatesFollowTheRecipe) {
   Recipe recipe;
   recipe.steps = 100;
   recipe.warmup = 10;
@@ -87,7 +87,7 @@ TEST_F(RunTest, KilledRunContinuesBitForBit) {
   ExpectExactResume(run, 3 * (2 + 2 * 9));  // weights and two moments of each tensor
 }
 
-TEST_F(RunTest, DataThatTheRunWouldReplaceAreRefused) {
+TEST_F(RunTest, DataThatTheRunWouldOverwriteAreRefused) {
   const std::string out = directory_ + "/mydata";
   fs::create_directories(out);
   for (const std::string name : {"heldout.jsonl", "draft.gguf", "own_answers.json"}) {
@@ -103,20 +103,21 @@ TEST_F(RunTest, DataThatTheRunWouldReplaceAreRefused) {
 TEST_F(RunTest, ThreadsThatCannotStartAreAnError) {
   TrainOptions run = TinyRun(directory_, directory_ + "/crowded");
   run.recipe.threads = 1000;
-  pthread_attr_t usual, huge;
-  ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
-  ASSERT_EQ(pthread_getattr_default_np(&huge), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 47), 0);  // all of the address space
-  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  pthread_attr_t default_attributes, huge_stack;
+  ASSERT_EQ(pthread_getattr_default_np(&default_attributes), 0);
+  ASSERT_EQ(pthread_getattr_default_np(&huge_stack), 0);
+  constexpr size_t kAddressSpace = size_t{1} << 47;  // bytes
+  ASSERT_EQ(pthread_attr_setstacksize(&huge_stack, kAddressSpace), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge_stack), 0);
   const Status status = Train(run);
-  ASSERT_EQ(pthread_setattr_default_np(&usual), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&default_attributes), 0);
   ASSERT_FALSE(status.ok());
   EXPECT_THAT(status.error().message, testing::HasSubstr("cannot start 1000 threads"));
 }
 
 // Each worker processes one of a step's two batches. A sum of two values does not depend on their
 // order, so the results are bit-identical to those of one process.
-TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
+TEST_F(RunTest, TwoWorkersMatchOneBitForBit) {
   TrainOptions one = TinyRun(directory_, directory_ + "/one");
   one.recipe.steps = 12;
   one.recipe.dtype = "bf16";
@@ -125,7 +126,7 @@ TEST_F(RunTest, TwoWorkersLearnTheSameAsOne) {
 
 // If a worker exits, the error names it and its exit status. `accumulate` must be a multiple of
 // `workers`.
-TEST_F(RunTest, WorkersAreNamedWhereTheyFail) {
+TEST_F(RunTest, ErrorsNameTheWorkerThatExits) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.workers = 2;
   run.command = {"train_test", "--gtest_filter=None.At.All"};  // exits at once
@@ -147,7 +148,7 @@ TEST_F(RunTest, KilledWorkersContinueBitForBit) {
 
 // The checkpoint holds the averages under the weights' names, and beside them the live weights,
 // which equal those of a run without averages. Such a run cannot be resumed without averages.
-TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
+TEST_F(RunTest, AveragesAreSavedAndContinueBitForBit) {
   TrainOptions plain = TinyRun(directory_, directory_ + "/plain"),
                run = TinyRun(directory_, directory_ + "/whole");
   run.recipe.ema = 0.9;
@@ -158,21 +159,21 @@ TEST_F(RunTest, AveragesContinueBitForBitAndAreExported) {
   const auto averaged = SafetensorsFile::Open(CheckpointPath(run.out));
   ASSERT_TRUE(expected.ok() && averaged.ok());
   const std::string norm = "model.norm.weight";
-  const auto same = [&](const std::string& name) {
+  const auto equals_plain = [&](const std::string& name) {
     const auto a = expected->Find(norm)->bytes, b = averaged->Find(name)->bytes;
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   };
-  EXPECT_TRUE(same("live." + norm));
-  EXPECT_FALSE(same(norm));
+  EXPECT_TRUE(equals_plain("live." + norm));
+  EXPECT_FALSE(equals_plain(norm));
   run.recipe.ema = 0.0;
-  const Status other = Train(run);
-  ASSERT_FALSE(other.ok());
-  EXPECT_THAT(other.error().message, testing::HasSubstr("holds a run with --ema"));
+  const Status without_average = Train(run);
+  ASSERT_FALSE(without_average.ok());
+  EXPECT_THAT(without_average.error().message, testing::HasSubstr("holds a run with --ema"));
 }
 
 // `init` names a run whose weights are the initial ones. A missing run, or one with other shapes,
 // is an error.
-TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
+TEST_F(RunTest, InitLoadsAnotherRunsWeights) {
   TrainOptions first = TinyRun(directory_, directory_ + "/first");
   first.recipe.steps = 20;
   ASSERT_TRUE(Train(first).ok());
@@ -196,7 +197,7 @@ TEST_F(RunTest, BeginsWithAnotherRunsWeights) {
     const Status status = Train(wrong);
     return status.ok() ? "none" : status.error().message;
   };
-  EXPECT_THAT(error_of("/third", directory_ + "/none", 64), testing::HasSubstr("/none"));
+  EXPECT_THAT(error_of("/third", directory_ + "/missing", 64), testing::HasSubstr("/missing"));
   EXPECT_THAT(error_of("/fourth", first.out, 32),
               testing::HasSubstr("has another type or shape than the recipe's"));
 }
@@ -237,15 +238,15 @@ TEST_F(RunTest, LearnsAndExports) {
     for (int i = 0; i < 8; ++i) {
       for (int half = 0; half < 2; ++half) {
         const float* gguf_row = pairs + (head * 16 + 2 * i + half) * 64;
-        const float* own_row = halves + (head * 16 + half * 8 + i) * 64;
-        EXPECT_EQ(std::memcmp(gguf_row, own_row, 64 * sizeof(float)), 0);
+        const float* checkpoint_row = halves + (head * 16 + half * 8 + i) * 64;
+        EXPECT_EQ(std::memcmp(gguf_row, checkpoint_row, 64 * sizeof(float)), 0);
       }
     }
   }
 }
 
 // The target has the control tokens and the chat template of Llama 3, and none of ChatML's tokens.
-TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
+TEST_F(RunTest, DraftTrainsWithTheTargetsChatTemplate) {
   const std::string out = directory_ + "/llama";
   TrainOptions target = TinyRun(directory_, out);
   target.recipe.steps = 2;
@@ -279,7 +280,7 @@ TEST_F(RunTest, DraftLearnsFromATargetsOwnTemplate) {
 }
 
 // An exported Hugging Face directory has the tokenizer and the configuration of the run.
-TEST_F(RunTest, HuggingFaceDirectoryReadsBackTheSame) {
+TEST_F(RunTest, HuggingFaceDirectoryKeepsTokenizerAndConfig) {
   const std::string out = directory_ + "/run";
   TrainOptions options = TinyRun(directory_, out);
   options.recipe.steps = 3;

@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 // The maximum steps of ExpectExactResume's runs; RunAndKill kills them after 30 logged steps.
 inline constexpr int64_t kResumeSteps = 48;
-inline constexpr char kOutVariable[] = "FORETOKEN_TEST_RUN";
+inline constexpr char kRunVariable[] = "FORETOKEN_TEST_RUN";
 
 inline void WriteText(const std::string& path) {
   std::ofstream out(path);
@@ -98,9 +98,9 @@ inline void ExpectSameTensors(const std::string& a, const std::string& b, int ex
   int compared = 0;
   for (const SafetensorsEntry& entry : left->entries()) {
     if (entry.dtype != "F32") continue;  // the U8 tensor with the run's state contains times
-    const SafetensorsEntry* other = right->Find(entry.name);
-    ASSERT_NE(other, nullptr) << entry.name;
-    EXPECT_EQ(std::memcmp(entry.bytes.data(), other->bytes.data(), entry.bytes.size()), 0)
+    const SafetensorsEntry* counterpart = right->Find(entry.name);
+    ASSERT_NE(counterpart, nullptr) << entry.name;
+    EXPECT_EQ(std::memcmp(entry.bytes.data(), counterpart->bytes.data(), entry.bytes.size()), 0)
         << entry.name;
     ++compared;
   }
@@ -158,9 +158,9 @@ class RunTest : public testing::Test {
   // Exports directory_/target.gguf, a target for drafts that was trained for `steps` steps.
   void MakeTarget(FileType type, int64_t steps = 120) {
     const std::string run = directory_ + "/target_run";
-    const std::string known = TargetRuns::Of(steps);
-    ASSERT_FALSE(known.empty());
-    fs::copy(known, run, fs::copy_options::recursive);
+    const std::string trained_run = TargetRuns::Of(steps);
+    ASSERT_FALSE(trained_run.empty());
+    fs::copy(trained_run, run, fs::copy_options::recursive);
     const Status exported = ExportGguf(run, directory_ + "/target.gguf", type);
     ASSERT_TRUE(exported.ok()) << exported.error().message;
   }
@@ -196,23 +196,23 @@ class RunTest : public testing::Test {
     TrainOptions run = whole;
     run.recipe.steps = std::min(run.recipe.steps, kResumeSteps);
     Announce(run);
-    const Status first = Train(run);
-    ASSERT_TRUE(first.ok()) << first.error().message;
-    TrainOptions second = run;
-    for (int attempt = 0; attempt < 5 && second.out == run.out; ++attempt) {
+    const Status trained = Train(run);
+    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    TrainOptions resumed = run;
+    for (int attempt = 0; attempt < 5 && resumed.out == run.out; ++attempt) {
       const std::string out = run.out + "_killed" + std::to_string(attempt);
       TrainOptions killed = run;
       killed.out = out;
-      if (RunAndKill(killed)) second.out = out;
+      if (RunAndKill(killed)) resumed.out = out;
     }
-    ASSERT_NE(second.out, run.out) << "the run was over before it could be killed, five times";
+    ASSERT_NE(resumed.out, run.out) << "the run was over before it could be killed, five times";
     const size_t steps = static_cast<size_t>(run.recipe.steps);
-    ASSERT_LT(Losses(second.out).size(), steps);
-    const Status continued = Train(second);
+    ASSERT_LT(Losses(resumed.out).size(), steps);
+    const Status continued = Train(resumed);
     ASSERT_TRUE(continued.ok()) << continued.error().message;
     EXPECT_EQ(Losses(run.out).size(), steps);
-    EXPECT_EQ(Losses(run.out), Losses(second.out));
-    ExpectSameTensors(run.out, second.out, tensors);
+    EXPECT_EQ(Losses(run.out), Losses(resumed.out));
+    ExpectSameTensors(run.out, resumed.out, tensors);
   }
 
   // Expects that a run with two workers agrees bit for bit with `one`, the run of one process, in
@@ -239,7 +239,7 @@ class RunTest : public testing::Test {
         << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema
         << "|dtype=" << r.dtype << "|feature_cache=" << r.feature_cache;
     for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
-    setenv(kOutVariable, run.str().c_str(), 1);
+    setenv(kRunVariable, run.str().c_str(), 1);
   }
 
   // Trains in a child process and kills it after 30 logged steps, when there is a checkpoint.

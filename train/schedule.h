@@ -16,8 +16,8 @@ double ScheduleProgress(const Recipe& recipe, int64_t step, double seconds);
 // Returns the learning rate of step number `step` (from 1). The decay follows `progress`, or
 // recipe.decay_steps if that is set.
 double LearningRate(const Recipe& recipe, int64_t step, double progress);
-// Returns the learning rate, without the factor of the warm-up, at progress `at` (0 .. 1) of the
+// Returns the learning rate, without the factor of the warm-up, at `progress` (0 .. 1) of the
 // decay.
-double DecayedRate(const Recipe& recipe, double at);
+double DecayedRate(const Recipe& recipe, double progress);
 
 }  // namespace foretoken::train

@@ -9,15 +9,15 @@ using torch::Tensor;
 
 std::vector<int64_t> CommonTokens(const Corpus& corpus, int64_t count, int64_t vocab) {
   struct Counts {
-    int64_t learnt = 0, other = 0;
+    int64_t with_loss = 0, without_loss = 0;
     auto operator<=>(const Counts&) const = default;
   };
   std::vector<Counts> counts(static_cast<size_t>(vocab));
   for (const CorpusDocument& document : corpus.documents) {
     if (document.heldout) continue;
     for (int64_t i = document.first; i < document.first + document.length; ++i) {
-      Counts& of_token = counts[corpus.ids[i]];
-      ++(corpus.learn[i] != 0 ? of_token.learnt : of_token.other);
+      Counts& token_counts = counts[corpus.ids[i]];
+      ++(corpus.learn[i] != 0 ? token_counts.with_loss : token_counts.without_loss);
     }
   }
   std::vector<int64_t> tokens(static_cast<size_t>(vocab));
@@ -43,9 +43,9 @@ Tensor ScoredHead::Scores(const Batch& batch) const {
   return is_scored_.index_select(0, batch.targets.roll(-1, 0));
 }
 
-Tensor ScoredHead::Tokens(const Tensor& places) const {
-  if (!tokens_.defined()) return places;
-  return tokens_.index_select(0, places.reshape({-1})).view(places.sizes());
+Tensor ScoredHead::Tokens(const Tensor& indices) const {
+  if (!tokens_.defined()) return indices;
+  return tokens_.index_select(0, indices.reshape({-1})).view(indices.sizes());
 }
 
 }  // namespace foretoken::train

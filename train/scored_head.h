@@ -28,7 +28,7 @@ class ScoredHead {
   // there, is scored, else 0. Undefined if all tokens are scored.
   torch::Tensor Scores(const Batch& batch) const;
   // Converts indices of scored rows to token ids. Both are int64 and of the same shape.
-  torch::Tensor Tokens(const torch::Tensor& places) const;
+  torch::Tensor Tokens(const torch::Tensor& indices) const;
 
  private:
   torch::Tensor rows_;

@@ -18,7 +18,7 @@ Corpus SmallCorpus() {
 
 // Tokens 2 and 1 occur with a loss, 5 only without a loss, and 7 only in a held-out document. Token
 // 0 has the lowest id of the tokens that do not count at all.
-TEST(ScoredHeadTest, LearntTokensComeFirst) {
+TEST(ScoredHeadTest, TokensWithALossComeFirst) {
   const Corpus corpus = SmallCorpus();
   EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
   EXPECT_EQ(CommonTokens(corpus, 2, 8), (std::vector<int64_t>{1, 2}));
@@ -28,20 +28,20 @@ TEST(ScoredHeadTest, LearntTokensComeFirst) {
 }
 
 // Tokens converts indices of scored rows to token ids.
-TEST(ScoredHeadTest, PlacesAreTokensOfTheHead) {
+TEST(ScoredHeadTest, ConvertsRowIndicesToTokens) {
   const Tensor head = torch::randn({8, 3});
-  const ScoredHead some(head, {1, 2, 5}), all(head, {});
-  EXPECT_TRUE(torch::equal(some.rows()[2], head[5]));
-  EXPECT_TRUE(torch::equal(all.rows(), head));
-  EXPECT_EQ(some.Share(), 3.0 / 8);
-  const Tensor places = torch::tensor({{2, 0}, {1, 1}}, torch::kInt64);
-  EXPECT_TRUE(torch::equal(some.Tokens(places), torch::tensor({{5, 1}, {2, 2}}, torch::kInt64)));
-  EXPECT_TRUE(torch::equal(all.Tokens(places), places));
+  const ScoredHead subset(head, {1, 2, 5}), full(head, {});
+  EXPECT_TRUE(torch::equal(subset.rows()[2], head[5]));
+  EXPECT_TRUE(torch::equal(full.rows(), head));
+  EXPECT_EQ(subset.Share(), 3.0 / 8);
+  const Tensor indices = torch::tensor({{2, 0}, {1, 1}}, torch::kInt64);
+  EXPECT_TRUE(torch::equal(subset.Tokens(indices), torch::tensor({{5, 1}, {2, 2}}, torch::kInt64)));
+  EXPECT_TRUE(torch::equal(full.Tokens(indices), indices));
 }
 
 // A row gets 0 if the token that the draft predicts there, the target of the next row, is not
 // scored.
-TEST(ScoredHeadTest, RowsWithoutAScoredTokenCountNothing) {
+TEST(ScoredHeadTest, RowsThatPredictUnscoredTokensGetZero) {
   const Tensor head = torch::randn({8, 3});
   Batch batch;
   batch.targets = torch::tensor({5, 3, 1, 0}, torch::kInt32);

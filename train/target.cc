@@ -31,14 +31,15 @@ Initializer FileWeights(const ModelFile& file) {
                {value.data_ptr<float>(), static_cast<size_t>(value.numel())});
     file.Release(*source);
     TORCH_CHECK(torch::isfinite(value).all().item<bool>(), file.path(), ": tensor '", name,
-                "' holds values that are not finite, from which nothing can be learnt");
-    bool rotates = false;
-    for (const char* part : {"attn_q.weight", "attn_k.weight", "attn_q.bias", "attn_k.bias"}) {
-      rotates = rotates || name.ends_with(part);
+                "' holds values that are not finite, so no draft can be trained for this target");
+    bool is_rotated = false;
+    for (const char* suffix : {"attn_q.weight", "attn_k.weight", "attn_q.bias", "attn_k.bias"}) {
+      is_rotated = is_rotated || name.ends_with(suffix);
     }
     const ModelConfig& config = file.config();
-    return rotates && config.rope_interleaved ? HalfSplit(value, config.head_dim, config.rope_dim)
-                                              : value;
+    return is_rotated && config.rope_interleaved
+               ? HalfSplit(value, config.head_dim, config.rope_dim)
+               : value;
   };
 }
 
@@ -75,13 +76,13 @@ Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool repo
 Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
   torch::NoGradGuard no_grad;
   if (cache_ == nullptr) return model_.Features(batch, tap);
-  std::string what = "features";
+  std::string computation = "features";
   std::vector<RowForm> forms = {{shape().hidden, model_.weights().compute()}};
   if (tap != nullptr) {
-    what += " and state " + std::to_string(tap->index);
+    computation += " and state " + std::to_string(tap->index);
     forms.push_back({shape().hidden, torch::kFloat32});
   }
-  const std::vector<Tensor> rows = cache_->Rows(batch, what, forms, [&] {
+  const std::vector<Tensor> rows = cache_->Rows(batch, computation, forms, [&] {
     std::vector<Tensor> computed = {model_.Features(batch, tap)};
     if (tap != nullptr) computed.push_back(tap->value);
     return computed;
@@ -93,10 +94,10 @@ Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
 std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const int> layers) {
   torch::NoGradGuard no_grad;
   if (cache_ == nullptr) return model_.KeysValues(batch, layers);
-  std::string what = "keys and values";
-  for (const int layer : layers) what.append(" ").append(std::to_string(layer));
+  std::string computation = "keys and values";
+  for (const int layer : layers) computation.append(" ").append(std::to_string(layer));
   const RowForm form{2 * shape().kv_heads * shape().head_dim, model_.weights().compute()};
-  return cache_->Rows(batch, what, std::vector<RowForm>(layers.size(), form),
+  return cache_->Rows(batch, computation, std::vector<RowForm>(layers.size(), form),
                       [&] { return model_.KeysValues(batch, layers); });
 }
 

@@ -67,7 +67,7 @@ class FrozenTarget {
 };
 
 // The setting of every method that trains drafts.
-inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model that drafts are for",
+inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model to draft for",
                                            Change::kFree};
 
 struct DraftPreparation {

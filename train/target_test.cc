@@ -11,7 +11,7 @@ namespace {
 // Runs on the small models of the model parity tests, in Hugging Face's format.
 class TargetTest : public testing::TestWithParam<const char*> {};
 
-TEST_P(TargetTest, HiddenStatesAreTheEngines) {
+TEST_P(TargetTest, HiddenStatesMatchEngine) {
   torch::manual_seed(4);
   const std::string path = std::string(FT_SOURCE_DIR "/tests/parity/model/") + GetParam();
   const auto target = FrozenTarget::Open(path, torch::kFloat32, torch::kCPU);
@@ -28,13 +28,13 @@ INSTANTIATE_TEST_SUITE_P(Families, TargetTest,
 
 // The families include targets that rotate only some dimensions of each head (half-split and
 // interleaved), that scale rotary positions with a magnitude, or that have a sliding window.
-TEST_F(ParityTest, HiddenStatesOfOtherFamiliesAreTheEngines) {
-  int partly = 0;
+TEST_F(ParityTest, HiddenStatesMatchEngineOnOtherFamilies) {
+  int partly_rotary = 0;
   OnOtherFamilies([&] {
-    partly += target_->shape().rotary() < target_->shape().head_dim ? 1 : 0;
+    partly_rotary += target_->shape().rotary() < target_->shape().head_dim ? 1 : 0;
     ExpectSameHiddenStates(*target_, *model_, *backend_, 40);
   });
-  EXPECT_EQ(partly, 4);
+  EXPECT_EQ(partly_rotary, 4);
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::atomic<int>& Chosen() {
   return index;
 }
 
-const Sets& Best() { return kSets[Chosen().load(std::memory_order_relaxed)]; }
+const Sets& ChosenSets() { return kSets[Chosen().load(std::memory_order_relaxed)]; }
 
 }  // namespace
 
@@ -63,8 +63,8 @@ int AvailableKernelSets() {
 
 void UseKernelSet(int index) { Chosen() = index; }
 
-const KernelSet& BestKernels() { return *Best().kernels; }
+const KernelSet& BestKernels() { return *ChosenSets().kernels; }
 
-const DraftKernelSet& BestDraftKernels() { return *Best().draft_kernels; }
+const DraftKernelSet& BestDraftKernels() { return *ChosenSets().draft_kernels; }
 
 }  // namespace foretoken::train

@@ -197,7 +197,7 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
     if (named.contains(name)) unused += (unused.empty() ? "" : ", ") + std::string(name);
   }
   if (!unused.empty() && !options.quiet && !IsWorker()) {
-    std::fprintf(stderr, "the recipe's %s: not used, the budget plans steps, warm-up and decay\n",
+    std::fprintf(stderr, "ignoring the recipe's %s: the budget plans steps, warm-up and decay\n",
                  unused.c_str());
   }
   return {};
@@ -221,7 +221,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   std::set<std::string> named, flags;
   FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe, named));
   std::vector<std::string> data;
-  const auto set = [&](const std::string& name, const std::string& value) {
+  const auto set_field = [&](const std::string& name, const std::string& value) {
     flags.insert(name);
     return SetField(name, value, options.recipe);
   };
@@ -235,9 +235,9 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--force") {
       options.force = true;
     } else if (IsFlag(FieldName(flag))) {
-      FT_RETURN_IF_ERROR(set(FieldName(flag), "true"));
-    } else if (const std::string off = FieldTurnedOff(flag); !off.empty()) {
-      FT_RETURN_IF_ERROR(set(off, "false"));
+      FT_RETURN_IF_ERROR(set_field(FieldName(flag), "true"));
+    } else if (const std::string turned_off = FieldTurnedOff(flag); !turned_off.empty()) {
+      FT_RETURN_IF_ERROR(set_field(turned_off, "false"));
     } else if (i + 1 == args.size()) {
       return Error{flag + " needs a value"};
     } else if (flag == "--data") {
@@ -249,7 +249,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--recipe") {
       ++i;
     } else {
-      FT_RETURN_IF_ERROR(set(FieldName(flag), args[++i]));
+      FT_RETURN_IF_ERROR(set_field(FieldName(flag), args[++i]));
     }
   }
   if (options.out.empty()) return Error{"--out is missing"};
@@ -345,9 +345,9 @@ std::string ReasonOf(const std::exception& fault) {
   const std::string_view what = fault.what();
   const std::string reason(
       what.substr(0, std::min(what.find("\nException raised from"), what.find("\nframe #"))));
-  const bool is_memory = dynamic_cast<const std::bad_alloc*>(&fault) != nullptr ||
-                         reason.find("allocate memory") != std::string::npos;
-  if (!is_memory) return reason;
+  const bool is_out_of_memory = dynamic_cast<const std::bad_alloc*>(&fault) != nullptr ||
+                                reason.find("allocate memory") != std::string::npos;
+  if (!is_out_of_memory) return reason;
   return "out of memory: a smaller --batch, --length, --layers or --hidden takes less (" + reason +
          ")";
 }

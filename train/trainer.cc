@@ -89,7 +89,7 @@ class Trainer {
   }
 
   Status Resume();
-  Result<bool> GoesOn();
+  Result<bool> ShouldContinue();
   std::vector<Batch> NextBatches();
   Result<std::vector<Batch>> NextStep(StepResult& r);
   std::vector<Batch> HeldOutBatches() const;
@@ -99,8 +99,8 @@ class Trainer {
   Status SumOverWorkers(StepResult& r);
   void CountTime(double seconds);
   double Now() const { return options_.clock(); }
-  double Progressed() const { return ProgressOf(recipe_, state_); }
-  bool Plan(int64_t steps_here);
+  double CurrentProgress() const { return ProgressOf(recipe_, state_); }
+  bool Plan(int64_t steps);
   int64_t ProgressUnits() const;
   Status Log(const StepResult& r);
   void Show(const StepResult& r, double peak, Progress& progress) const;
@@ -151,17 +151,17 @@ Status Trainer::Resume() {
 
 // Returns whether training continues. All workers receive the leader's training time, interrupt and
 // plan, so that they stop at the same step.
-Result<bool> Trainer::GoesOn() {
+Result<bool> Trainer::ShouldContinue() {
   BudgetPlan& plan = state_.plan;
-  std::vector<double> word = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
-                              static_cast<double>(plan.from), static_cast<double>(plan.end),
-                              plan.progress};
-  FT_RETURN_IF_ERROR(workers_.BroadcastFromLeader(word));
-  state_.seconds = word[0];
-  plan.from = static_cast<int64_t>(word[2]);
-  plan.end = static_cast<int64_t>(word[3]);
-  plan.progress = word[4];
-  return word[1] == 0.0 && Progressed() < 1.0;
+  std::vector<double> shared = {state_.seconds, InterruptGuard::Requested() ? 1.0 : 0.0,
+                                static_cast<double>(plan.from), static_cast<double>(plan.end),
+                                plan.progress};
+  FT_RETURN_IF_ERROR(workers_.BroadcastFromLeader(shared));
+  state_.seconds = shared[0];
+  plan.from = static_cast<int64_t>(shared[2]);
+  plan.end = static_cast<int64_t>(shared[3]);
+  plan.progress = shared[4];
+  return shared[1] == 0.0 && CurrentProgress() < 1.0;
 }
 
 // Returns this worker's batches of the next step.
@@ -210,20 +210,20 @@ Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
     r.tokens = loss_terms[0];
     if (r.tokens > 0.0) return batches;
     if (state_.sequences - begin > 2 * packer_.sequences_in_epoch()) {
-      return Error{"the training data hold nothing to learn for train " + recipe_.method +
-                   ": a whole epoch has no token that is learnt"};
+      return Error{"the training data have no token with a loss for train " + recipe_.method +
+                   " in a whole epoch"};
     }
   }
 }
 
 Error Trainer::NotFinite(int64_t step, const std::string& what, double found) const {
-  std::string kept = "no checkpoint was written yet";
+  std::string checkpoint = "no checkpoint was written yet";
   if (saved_step_ >= 0) {
-    kept = CheckpointPath(options_.out) + " stays as of step " + std::to_string(saved_step_);
+    checkpoint = CheckpointPath(options_.out) + " still holds step " + std::to_string(saved_step_);
   }
   return Error{"step " + std::to_string(step) + ": the " + what + " is " +
-               (std::isnan(found) ? "not a number" : "infinite") + ", training stops; " + kept +
-               ". A lower --lr (now " + std::to_string(recipe_.lr) +
+               (std::isnan(found) ? "not a number" : "infinite") + ", training stops; " +
+               checkpoint + ". A lower --lr (now " + std::to_string(recipe_.lr) +
                ") or a longer --warmup may help"};
 }
 
@@ -298,21 +298,22 @@ void Trainer::CountTime(double seconds) {
 // Updates the plan of a run with a budget. Returns true once per process, when the run's duration
 // is first known in it. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
-  const int64_t wanted = device_.is_cpu() ? kForecastSteps : kForecastStepsGpu;
-  bool tells = steps == wanted || (steps < wanted && Progressed() >= 1.0);
+  const int64_t forecast_steps = device_.is_cpu() ? kForecastSteps : kForecastStepsGpu;
+  bool is_first_forecast =
+      steps == forecast_steps || (steps < forecast_steps && CurrentProgress() >= 1.0);
   if (recipe_.budget > 0.0) {
     const bool was_planned = state_.plan.end != 0;
     const int64_t batches = std::max<int64_t>(1, recipe_.eval_sequences / recipe_.batch);
-    tells = PlanForBudget(recipe_, batches, state_) || (was_planned && steps == 1);
+    is_first_forecast = PlanForBudget(recipe_, batches, state_) || (was_planned && steps == 1);
   }
-  return tells;
+  return is_first_forecast;
 }
 
 // Returns the run's progress in units, of which the whole run has kProgressUnits; 0 during a
 // budget's trial, when the length of the run is not known yet.
 int64_t Trainer::ProgressUnits() const {
   if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
-  return static_cast<int64_t>(std::min(Progressed(), 1.0) * kProgressUnits);
+  return static_cast<int64_t>(std::min(CurrentProgress(), 1.0) * kProgressUnits);
 }
 
 Status Trainer::Log(const StepResult& r) {
@@ -392,7 +393,7 @@ Status Trainer::SaveLast() {
     }
     batches.resize(1);
     const double loss = task_->Evaluate(batches)[0].second;
-    if (!std::isfinite(loss)) return NotFinite(state_.step, "loss that its weights have", loss);
+    if (!std::isfinite(loss)) return NotFinite(state_.step, "loss of the final weights", loss);
   }
   return Save(Info());
 }
@@ -401,7 +402,7 @@ Status Trainer::Run() {
   if (packer_.empty()) {
     std::string data;
     for (const DataSource& source : recipe_.data) data += source.files + ": ";
-    return Error{data + "hold no document with something to learn"};
+    return Error{data + "hold no document with a token that has a loss"};
   }
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
@@ -412,8 +413,8 @@ Status Trainer::Run() {
   const InterruptGuard guard(InterruptGuard::Notes::kEveryStop);
   std::unique_ptr<Progress> progress;
   for (int64_t steps = 1;; ++steps) {
-    FT_ASSIGN_OR_RETURN(const bool goes_on, GoesOn());
-    if (!goes_on) break;
+    FT_ASSIGN_OR_RETURN(const bool should_continue, ShouldContinue());
+    if (!should_continue) break;
     if (!progress) {
       progress = std::make_unique<Progress>("train", kProgressUnits, options_.quiet);
       progress->Update(ProgressUnits());
@@ -441,8 +442,8 @@ Status Trainer::Run() {
 
 }  // namespace
 
-Status Train(const TrainOptions& asked) {
-  TrainOptions options = asked;
+Status Train(const TrainOptions& requested) {
+  TrainOptions options = requested;
   if (!options.clock) options.clock = SteadySeconds;
   const double started = options.clock();
   Recipe& r = options.recipe;

@@ -6,13 +6,13 @@
 namespace foretoken::train {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n\v\f";
+constexpr std::string_view kWhitespace = " \t\r\n\v\f";
 constexpr std::string_view kThinkingEnd = "</think>";
 
 std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpace);
+  const size_t begin = text.find_first_not_of(kWhitespace);
   if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+  return text.substr(begin, text.find_last_not_of(kWhitespace) + 1 - begin);
 }
 
 size_t CommonLength(std::string_view a, std::string_view b) {
@@ -23,8 +23,8 @@ size_t CommonLength(std::string_view a, std::string_view b) {
 class AnswerFinder {
  public:
   AnswerFinder(const ChatPrompter& prompter, const Tokenizer& tokenizer,
-               std::span<const ChatMessage> messages, std::string_view whole)
-      : prompter_(prompter), messages_(messages), whole_(whole) {
+               std::span<const ChatMessage> messages, std::string_view transcript_text)
+      : prompter_(prompter), messages_(messages), transcript_(transcript_text) {
     for (const Token stop : prompter.StopTokens()) {
       stops_.push_back(tokenizer.Piece(stop, /*show_control=*/true));
     }
@@ -35,24 +35,26 @@ class AnswerFinder {
     const Result<std::string> prompt = prompter_.Render(messages_.first(index), true);
     const Result<std::string> answered = prompter_.Render(messages_.first(index + 1), false);
     if (!answered.ok()) return answered.error();
-    const bool opened = prompt.ok() && prompt->size() >= from && whole_.starts_with(*prompt);
-    if (opened && answered->size() >= prompt->size() && whole_.starts_with(*answered)) {
-      return Closed({prompt->size(), answered->size()}, messages_[index].content);
+    const bool has_prompt_prefix =
+        prompt.ok() && prompt->size() >= from && transcript_.starts_with(*prompt);
+    if (has_prompt_prefix && answered->size() >= prompt->size() &&
+        transcript_.starts_with(*answered)) {
+      return ShortenedToEnd({prompt->size(), answered->size()}, messages_[index].content);
     }
-    if (opened) from = prompt->size();
+    if (has_prompt_prefix) from = prompt->size();
     FT_ASSIGN_OR_RETURN(TextSpan span, Search(index, *answered, from));
-    if (opened) span.begin = prompt->size();
+    if (has_prompt_prefix) span.begin = prompt->size();
     return span;
   }
 
  private:
   // Shortens `span` to end with the stop token after the answer `content`.
-  TextSpan Closed(TextSpan span, std::string_view content) const {
-    const std::string_view text = whole_.substr(span.begin, span.end - span.begin);
+  TextSpan ShortenedToEnd(TextSpan span, std::string_view content) const {
+    const std::string_view text = transcript_.substr(span.begin, span.end - span.begin);
     const std::string_view words = Trimmed(content);
     const size_t at = text.find(words);
-    const size_t said = at == std::string_view::npos ? 0 : at + words.size();
-    return {span.begin, span.begin + said + LengthOfEnd(text.substr(said))};
+    const size_t content_end = at == std::string_view::npos ? 0 : at + words.size();
+    return {span.begin, span.begin + content_end + LengthOfEnd(text.substr(content_end))};
   }
 
   // Searches from `from` for the answer's text and its stop token, as rendered in `answered`, the
@@ -60,23 +62,25 @@ class AnswerFinder {
   // thinking.
   Result<TextSpan> Search(size_t index, std::string_view answered, size_t from) const {
     const Result<std::string> before = prompter_.Render(messages_.first(index), false);
-    if (before.ok()) from = std::max(from, CommonLength(*before, whole_));
+    if (before.ok()) from = std::max(from, CommonLength(*before, transcript_));
     const std::string_view content = messages_[index].content;
-    const size_t thought = content.rfind(kThinkingEnd);
-    const size_t spoken = thought == std::string_view::npos ? 0 : thought + kThinkingEnd.size();
-    for (const std::string_view words : {Trimmed(content), Trimmed(content.substr(spoken))}) {
+    const size_t thinking = content.rfind(kThinkingEnd);
+    const size_t after_thinking =
+        thinking == std::string_view::npos ? 0 : thinking + kThinkingEnd.size();
+    for (const std::string_view words :
+         {Trimmed(content), Trimmed(content.substr(after_thinking))}) {
       const size_t at = answered.rfind(words);
       if (words.empty() || at == std::string_view::npos) continue;
       const std::string_view tail = answered.substr(at + words.size());
       const std::string_view wanted = answered.substr(at, words.size() + LengthOfEnd(tail));
-      const size_t found = whole_.find(wanted, from);
+      const size_t found = transcript_.find(wanted, from);
       if (found == std::string_view::npos) continue;
       size_t begin = found;
-      while (begin > from && whole_[begin - 1] == ' ') --begin;
+      while (begin > from && transcript_[begin - 1] == ' ') --begin;
       return TextSpan{begin, found + wanted.size()};
     }
-    return Error{"the chat template leaves out or changes message " + std::to_string(index + 1) +
-                 ", an answer, when others follow"};
+    return Error{"the chat template drops or changes message " + std::to_string(index + 1) +
+                 ", an answer, when more messages follow"};
   }
 
   // Returns the number of bytes of `tail`, the text after an answer's content, through the first
@@ -92,7 +96,7 @@ class AnswerFinder {
 
   const ChatPrompter& prompter_;
   std::span<const ChatMessage> messages_;
-  std::string_view whole_;
+  std::string_view transcript_;
   std::vector<std::string> stops_;
 };
 

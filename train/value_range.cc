@@ -60,7 +60,7 @@ std::string ExpectedChoice(const ValueRange& range) {
 std::string Expected(const ValueRange& r) {
   switch (r.kind) {
     case Kind::kText:
-      return "a text";
+      return "a string";
     case Kind::kChoice:
       return ExpectedChoice(r);
     case Kind::kSwitch:
@@ -156,7 +156,7 @@ Result<double> ParseDuration(const std::string& text) {
     total += value * (unit == 'h' ? 3600.0 : unit == 'm' ? 60.0 : 1.0);
     at = rest < end ? rest + 1 : end;
   }
-  if (text.empty() || at != end) return BadValue("a duration", text, "a form like 95m or 1h30m");
+  if (text.empty() || at != end) return BadValue("duration", text, "a form such as 95m or 1h30m");
   return total;
 }
 
@@ -170,7 +170,7 @@ Result<int64_t> ParseSize(const std::string& text) {
     const double bytes = std::ldexp(value, static_cast<int>(10 * (unit - std::begin(units))));
     if (bytes >= 0.0 && bytes < 0x1.0p62) return static_cast<int64_t>(bytes);
   }
-  return BadValue("a size", text, "a form like 20GiB or 512MiB");
+  return BadValue("size", text, "a form such as 20GiB or 512MiB");
 }
 
 }  // namespace foretoken::train

@@ -14,8 +14,8 @@ WeightAverage::WeightAverage(const std::vector<NamedParameter>& parameters, doub
 
 void WeightAverage::Add(int64_t step) {
   const torch::NoGradGuard no_grad;
-  const auto taken = static_cast<double>(step);
-  const double decay = std::min(decay_, (1.0 + taken) / (10.0 + taken));
+  const auto steps = static_cast<double>(step);
+  const double decay = std::min(decay_, (1.0 + steps) / (10.0 + steps));
   for (size_t i = 0; i < values_.size(); ++i) {
     values_[i].mul_(decay).add_(parameters_[i].value, 1.0 - decay);
   }
@@ -30,9 +30,9 @@ void WeightAverage::Swap() {
   const torch::NoGradGuard no_grad;
   for (size_t i = 0; i < values_.size(); ++i) {
     Tensor value = parameters_[i].value;
-    const Tensor own = value.clone();
+    const Tensor live = value.clone();
     value.copy_(values_[i]);
-    values_[i].copy_(own);
+    values_[i].copy_(live);
   }
 }
 

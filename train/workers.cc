@@ -55,12 +55,14 @@ bool ReadWorkerSpec(WorkerSpec& spec) {
 Result<std::string> NewRendezvousFile() {
   std::error_code fault;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(fault);
-  if (fault) return Error{"--workers: cannot find a folder for a file: " + fault.message()};
+  if (fault) {
+    return Error{"--workers: cannot find a folder for temporary files: " + fault.message()};
+  }
   std::string path = (folder / "foretoken_XXXXXX").string();
   const int file = mkstemp(path.data());
   if (file < 0) {
-    return Error{folder.string() +
-                 ": cannot create a file here, which --workers needs: " + std::strerror(errno)};
+    return Error{folder.string() + ": cannot create a temporary file, which --workers needs: " +
+                 std::strerror(errno)};
   }
   close(file);
   return path;
@@ -157,7 +159,9 @@ Result<std::unique_ptr<Workers>> Workers::Start(int count,
 Status Workers::SpawnWorkers(const std::vector<std::string>& command,
                              const std::string& rendezvous_file) {
   std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& argument : command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
   arguments.push_back(nullptr);
   for (int rank = 1; rank < count_; ++rank) {
     std::string spec = std::string(kWorkerVariable) + "=" + std::to_string(rank) + " " +
@@ -215,8 +219,8 @@ Status Workers::BroadcastFromLeader(std::vector<double>& values) {
 }
 
 Status Workers::Barrier() {
-  std::vector<double> nothing(1);
-  return Sum(nothing);
+  std::vector<double> unused(1);
+  return Sum(unused);
 }
 
 // Sums one buffer in host memory. It begins with a value per parameter, 1 if this worker has a

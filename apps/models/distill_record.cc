@@ -113,7 +113,8 @@ Status CompareRecords(const std::string& output, const Json& was, const Json& re
   });
   if (differences.empty()) return {};
   const std::string message =
-      output + " holds answers that were started differently: " + InSentences(differences);
+      output +
+      " holds answers that were started with other settings or data: " + InSentences(differences);
   if (others_work) {
     return Error{message +
                  ". Other processes are working on them; stop those before --change or "

@@ -63,7 +63,7 @@ std::vector<RunDifference> CompareData(const Json& was, const Json& now) {
     if (before == nullptr) {
       add(file, "is new");
     } else if (*before != file) {
-      add(file, "has another content");
+      add(file, "has different contents");
     }
   }
   for (const Json& file : was) {

@@ -62,7 +62,7 @@ if grep -q '"finished":\[\]' "$dir/out.jsonl.parts/state.json"; then
   printf '{"source": 2, "mess' >>"$dir/out.jsonl.parts/00000.jsonl"
 fi
 expect_status 1 "another -n" share_up_to 7
-expect_text "out.jsonl holds answers that were started differently: new_tokens was 600, now 7. --change new_tokens continues" err "another -n"
+expect_text "out.jsonl holds answers that were started with other settings or data: new_tokens was 600, now 7. --change new_tokens continues" err "another -n"
 expect_status 1 "another number of conversations" share --limit 11
 expect_text "was started with 12 conversations, now there are 11" err "another number of conversations"
 expect_status 1 "without --share" distill 600 out.jsonl

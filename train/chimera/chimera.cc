@@ -44,14 +44,14 @@ class ChimeraTask final : public DraftTask {
     // Distance is a mean. It is scaled to a sum over head 0's rows, like the other losses.
     const Tensor distance =
         module_.Distance(batch, context, features) * (mse_weight_ * CountLossTerms(batch) * scale);
-    Tensor tokens = torch::zeros_like(distance);
+    Tensor token_loss = torch::zeros_like(distance);
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      tokens = tokens + Loss(context, k, features, batch, scale);
+      token_loss = token_loss + Loss(context, k, features, batch, scale);
     }
-    const Tensor loss = tokens + distance;
+    const Tensor loss = token_loss + distance;
     if (loss.requires_grad()) loss.backward();
     return {{"loss", loss.item<double>()},
-            {"token_loss", tokens.item<double>()},
+            {"token_loss", token_loss.item<double>()},
             {"feature_loss", distance.item<double>()}};
   }
 
@@ -75,10 +75,10 @@ class ChimeraTask final : public DraftTask {
 
   Tensor Loss(const ChimeraContext& context, int64_t head, const Tensor& features,
               const Batch& batch, double scale) const {
-    const HeadRows at = Anchors(batch, head);
-    const Tensor outputs = module_.Output(context, head, at.rows + head + 1);
-    const Tensor states = module_.States(head, features.index_select(0, at.rows), outputs);
-    return HeadLoss(states, module_.scores(head), at.targets, scale);
+    const HeadRows anchors = Anchors(batch, head);
+    const Tensor outputs = module_.Output(context, head, anchors.rows + head + 1);
+    const Tensor states = module_.States(head, features.index_select(0, anchors.rows), outputs);
+    return HeadLoss(states, module_.scores(head), anchors.targets, scale);
   }
 
   std::shared_ptr<FrozenTarget> target_;
@@ -90,7 +90,7 @@ class ChimeraTask final : public DraftTask {
 HeldOut ChimeraTask::EvaluateHeldOut(const Batch& batch) {
   const Tensor features = target_->Features(batch);
   const ChimeraContext context = module_.Encode(batch, features);
-  const Tensor all =
+  const Tensor all_rows =
       torch::arange(features.size(0), torch::TensorOptions(features.device()).dtype(torch::kInt64));
   HeldOut held_out{Loss(context, 0, features, batch, 1.0).item<double>(),
                    CountLossTerms(batch),
@@ -98,7 +98,7 @@ HeldOut ChimeraTask::EvaluateHeldOut(const Batch& batch) {
                    {}};
   for (int64_t k = 0; k < module_.heads(); ++k) {
     const Tensor states =
-        module_.States(k, features.roll(k + 1, 0), module_.Output(context, k, all));
+        module_.States(k, features.roll(k + 1, 0), module_.Output(context, k, all_rows));
     held_out.guesses.push_back(Likeliest(states, module_.scores(k).compute).roll(-1, 0));
   }
   return held_out;

@@ -19,7 +19,7 @@ std::string MaskRow(const Tensor& mask, int64_t row) {
 }
 
 // The masks of C-22. Columns: features 0 ... 4, then states 0 ... 4.
-TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
+TEST(ContextMaskTest, HeadsAttendToWhatDraftsKnow) {
   const Tensor start = torch::zeros({5}, torch::kInt32);
   EXPECT_EQ(MaskRow(ContextMask(0, start), 1),
             "10000"
@@ -46,7 +46,7 @@ TEST(ContextMaskTest, HeadsSeeWhatDraftsKnow) {
 }
 
 // Compares every fifth query with a softmax over the keys that it may attend to.
-TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
+TEST(ContextAttentionTest, EqualsSoftmaxOverVisibleKeys) {
   torch::manual_seed(4);
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 10000.0), first = FirstKeys(s);
@@ -86,7 +86,7 @@ TEST(ContextAttentionTest, IsSoftmaxOverWhatIsSeen) {
 }
 
 // Distance is the mean over all tokens except the first of each document.
-TEST_F(ParityTest, ChimeraDistanceLeavesFirstTokensOut) {
+TEST_F(ParityTest, ChimeraDistanceSkipsFirstTokens) {
   torch::NoGradGuard no_grad;
   Batch batch = RandomDocument(target_->shape().vocab, 6);
   batch.first_key = torch::tensor({0, 0, 0, 3, 3, 5}, torch::kInt32).view({1, -1});
@@ -101,7 +101,7 @@ TEST_F(ParityTest, ChimeraDistanceLeavesFirstTokensOut) {
   EXPECT_NEAR(module.Distance(batch, context, features).item<double>(), sum / 3, 1e-6 * sum);
 }
 
-TEST_F(ParityTest, ChimeraGradientsOfAllWeights) {
+TEST_F(ParityTest, ChimeraGradientsMatchFiniteDifferences) {
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
   const Tensor features = target_->Features(batch);
   ChimeraModule module(*target_, {3, 3, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
@@ -130,7 +130,7 @@ TEST_F(RunTest, KilledChimeraRunContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0, 20);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/chimera", "chimera");
   run.recipe.steps = 60;
-  ExpectExactResume(run, 3 * 16);
+  ExpectExactResume(run, 3 * 16);  // weights and two moments of 16 tensors
 }
 
 TEST_F(RunTest, ChimeraLearnsAndExports) {
@@ -155,7 +155,7 @@ TEST_F(RunTest, ChimeraLearnsAndExports) {
 }
 
 // An n-gram length that is out of range is an error.
-TEST_F(RunTest, ChimeraRefusesWhatIsNoCount) {
+TEST_F(RunTest, ChimeraRefusesNgramOutOfRange) {
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "chimera");
   options.recipe.settings["ngram"] = "6";
   EXPECT_EQ(Train(options).error().message, "ngram is '6', expected a whole number from 1 to 5");

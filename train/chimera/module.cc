@@ -15,25 +15,29 @@ Tensor NgramRows(const Batch& batch, int64_t n) {
   const Tensor pos = torch::arange(batch.length, options).view({1, -1, 1});
   const Tensor first = batch.first_key.to(torch::kInt64).unsqueeze(2);
   const Tensor slot = torch::arange(n, options).view({1, 1, -1});
-  const Tensor early = torch::minimum(first + slot, pos);
-  const Tensor column = torch::where((pos - first).lt(n - 1), early, pos - (n - 1) + slot);
+  const Tensor near_beginning = torch::minimum(first + slot, pos);
+  const Tensor column = torch::where((pos - first).lt(n - 1), near_beginning, pos - (n - 1) + slot);
   const Tensor sequence = torch::arange(batch.batch, options).view({-1, 1, 1}) * batch.length;
   return (column + sequence).view({-1, n});
 }
 
 Tensor SelfFedIds(const Batch& batch, const Tensor& ngram_rows, std::span<const Tensor> guesses) {
-  const int64_t rows = ngram_rows.size(0), late = static_cast<int64_t>(guesses.size());
+  const int64_t rows = ngram_rows.size(0), guess_count = static_cast<int64_t>(guesses.size());
   const auto options = ngram_rows.options();
-  const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;   // to the last token
-  const Tensor place = torch::arange(batch.length, options) - batch.first_key;  // in its document
-  const Tensor guessed = back.lt(late).logical_and(place.gt(late).view({-1, 1}));
+  // The distance of each token to the last one of its n-gram, and each row's position in its
+  // document.
+  const Tensor back = torch::arange(rows, options).unsqueeze(1) - ngram_rows;
+  const Tensor position = torch::arange(batch.length, options) - batch.first_key;
+  const Tensor is_guess = back.lt(guess_count).logical_and(position.gt(guess_count).view({-1, 1}));
   // The prediction, after the row before the token, of the head that guesses the token.
-  const Tensor at = (late - 1 - back).clamp_min(0) * rows + (ngram_rows - 1).clamp_min(0);
-  const Tensor own = torch::cat(at::TensorList(guesses.data(), guesses.size()));
+  const Tensor guess_index =
+      (guess_count - 1 - back).clamp_min(0) * rows + (ngram_rows - 1).clamp_min(0);
+  const Tensor all_guesses = torch::cat(at::TensorList(guesses.data(), guesses.size()));
   const auto pick = [](const Tensor& from, const Tensor& index) {
     return from.index_select(0, index.reshape({-1})).view(index.sizes());
   };
-  return torch::where(guessed, pick(own, at), pick(batch.ids, ngram_rows).to(torch::kInt64));
+  return torch::where(is_guess, pick(all_guesses, guess_index),
+                      pick(batch.ids, ngram_rows).to(torch::kInt64));
 }
 
 ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& shape,
@@ -50,26 +54,26 @@ ChimeraModule::ChimeraModule(const FrozenTarget& target, const ChimeraShape& sha
     return &weights_.AddMatrix({{name(ChimeraSpec::kNgramPrefix, t), t.rows()}}, t.cols(),
                                deviation);
   };
-  mixed_ = ngram_matrix(spec.NgramBlockWeight(), 0.0);
-  mixed_bias_ =
+  ngram_inner_ = ngram_matrix(spec.NgramBlockWeight(), 0.0);
+  ngram_inner_bias_ =
       weights_.AddZeros(name(ChimeraSpec::kNgramPrefix, spec.NgramBlockBias()), spec.NgramWidth());
-  output_ = ngram_matrix(spec.NgramOutput(),
-                         1.0 / std::sqrt(3.0 * static_cast<double>(spec.NgramWidth())));
+  ngram_output_ = ngram_matrix(spec.NgramOutput(),
+                               1.0 / std::sqrt(3.0 * static_cast<double>(spec.NgramWidth())));
   block_ = AddBlock(weights_, std::string(ChimeraSpec::kLayerInCheckpoint), target.shape(), true,
                     kInitialDeviation);
-  const Tensor half = shape.shared_output ? torch::eye(spec.hidden, weights_.device())
-                                          : target.head().to(torch::kFloat32);
+  const Tensor initial_half = shape.shared_output ? torch::eye(spec.hidden, weights_.device())
+                                                  : target.head().to(torch::kFloat32);
   for (int k = 0; k < shape.heads; ++k) {
     const TensorSpec matrix = spec.HeadWeight(k, shape.shared_output);
-    heads_.push_back(
-        &weights_.AddCopy(name(ChimeraSpec::kHeadPrefix, matrix), torch::cat({half, half}, 1)));
+    heads_.push_back(&weights_.AddCopy(name(ChimeraSpec::kHeadPrefix, matrix),
+                                       torch::cat({initial_half, initial_half}, 1)));
   }
 }
 
 Tensor ChimeraModule::NgramStates(const Tensor& ids) const {
   const Tensor u = target_.Embeddings(ids.view({-1})).view({ids.size(0), -1});
-  const Tensor inner = Linear(u, *mixed_).to(torch::kFloat32) + mixed_bias_;
-  return Linear(u + torch::silu(inner).to(u.scalar_type()), *output_);
+  const Tensor inner = Linear(u, *ngram_inner_).to(torch::kFloat32) + ngram_inner_bias_;
+  return Linear(u + torch::silu(inner).to(u.scalar_type()), *ngram_output_);
 }
 
 NormResult ChimeraModule::Normed(const Tensor& states) const {
@@ -99,13 +103,15 @@ ChimeraContext ChimeraModule::Encode(const Batch& batch, const Tensor& features)
 ChimeraContext ChimeraModule::EncodeSelfFed(const Batch& batch, const Tensor& features) {
   const AttentionShape attention = AttentionShapeOf(target_.shape(), batch.batch, batch.length);
   const Tensor& rope = ropes_.For(batch.length);
-  const Tensor rows = NgramRows(batch, shape_.ngram), of_features = KeysValues(features);
-  const Tensor text = NgramStates(batch.ids.index_select(0, rows.view({-1})).view(rows.sizes()));
-  const NormResult first = Normed(text);
-  ChimeraContext context{{first.residual},
-                         ContextAttention(Linear(first.normed, *block_.qkv), of_features, 1,
-                                          attention, rope, batch.first_key)};
-  std::vector<Tensor> sources = {Linear(Normed(text.detach()).normed, *block_.qkv)}, guesses;
+  const Tensor rows = NgramRows(batch, shape_.ngram), feature_keys_values = KeysValues(features);
+  const Tensor text_states =
+      NgramStates(batch.ids.index_select(0, rows.view({-1})).view(rows.sizes()));
+  const NormResult text_normed = Normed(text_states);
+  ChimeraContext context{
+      {text_normed.residual},
+      ContextAttention(Linear(text_normed.normed, *block_.qkv), feature_keys_values, 1, attention,
+                       rope, batch.first_key)};
+  std::vector<Tensor> sources = {Linear(Normed(text_states.detach()).normed, *block_.qkv)}, guesses;
   for (int64_t head = 1; head < shape_.heads; ++head) {
     guesses.push_back(Guesses(context, head - 1, features));
     const Tensor ids = SelfFedIds(batch, rows, guesses);
@@ -113,7 +119,7 @@ ChimeraContext ChimeraModule::EncodeSelfFed(const Batch& batch, const Tensor& fe
     sources.push_back(Linear(states.normed, *block_.qkv));
     context.states.push_back(states.residual);
     context.attended.push_back(
-        SelfFedAttention(sources, of_features, attention, rope, batch.first_key));
+        SelfFedAttention(sources, feature_keys_values, attention, rope, batch.first_key));
   }
   return context;
 }
@@ -177,12 +183,12 @@ double ChimeraModule::EncoderFlops(int64_t rows, int64_t length) const {
 }
 
 double ChimeraModule::SelfFedFlops(int64_t rows, int64_t length) const {
-  const auto later = static_cast<double>(shape_.heads - 1);
+  const auto later_heads = static_cast<double>(shape_.heads - 1);
   const LlamaShape& s = target_.shape();
   const int64_t qkv = s.hidden * AttentionShapeOf(s, 1, length).width();
-  const double guess = NgramFlops(rows) + OutputFlops(rows) + HeadFlops(rows);
-  return later * (guess + 3.0 * ScoreFlops(rows, length)) +
-         3.0 * (later + 1.0) * 2.0 * static_cast<double>(qkv * rows);
+  const double guess_flops = NgramFlops(rows) + OutputFlops(rows) + HeadFlops(rows);
+  return later_heads * (guess_flops + 3.0 * ScoreFlops(rows, length)) +
+         3.0 * (later_heads + 1.0) * 2.0 * static_cast<double>(qkv * rows);
 }
 
 double ChimeraModule::OutputFlops(int64_t rows) const {

@@ -85,8 +85,8 @@ class ChimeraModule {
   ChimeraShape shape_;
   WeightSet weights_;
   RopeTables ropes_;
-  const Matrix *mixed_, *output_;  // of the n-gram encoder
-  torch::Tensor mixed_bias_;
+  const Matrix *ngram_inner_, *ngram_output_;
+  torch::Tensor ngram_inner_bias_;
   Block block_;
   std::vector<const Matrix*> heads_;  // [vocab, 2 * hidden], or [hidden, 2 * hidden]
 };

@@ -52,11 +52,11 @@ void ChimeraParity::ExpectSteps(std::span<const ChimeraShape> shapes) {
 }
 
 // The logits of draft step k equal those of the training module's head k.
-TEST_F(ChimeraParity, StepsAreTrainingsHeads) {
+TEST_F(ChimeraParity, DraftStepsMatchHeads) {
   ExpectSteps(std::array<ChimeraShape, 4>{{{4, 3, false}, {3, 1, true}, {5, 5, true}, {2, 2}}});
 }
 
-TEST_F(ChimeraParity, TargetsOfOtherFamilies) {
+TEST_F(ChimeraParity, DraftStepsMatchHeadsOnOtherFamilies) {
   OnOtherFamilies([&] { ExpectSteps(std::array<ChimeraShape, 1>{{{3, 3, true}}}); });
 }
 

@@ -45,12 +45,13 @@ WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTa
   WeightOptions options = WeightOptionsOf(recipe, device);
   const std::string start = recipe.Text("start");
   if (start == "random") return options;
-  options.initial = [random = options.initial, copies = start == "layer", hidden = recipe.hidden,
-                     &target](const NewWeight& weight) {
+  options.initial = [random = options.initial, copies_target = start == "layer",
+                     hidden = recipe.hidden, &target](const NewWeight& weight) {
     const std::string_view name = weight.name;
-    const bool adds = name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
-    if (adds) return torch::zeros(weight.shape);
-    if (copies && name.starts_with(EagleSpec::kLayer)) {
+    const bool adds_to_residual =
+        name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+    if (adds_to_residual) return torch::zeros(weight.shape);
+    if (copies_target && name.starts_with(EagleSpec::kLayer)) {
       return target.LastLayer(std::string(name.substr(EagleSpec::kLayer.size())), weight.shape);
     }
     Tensor value = random(weight);
@@ -99,8 +100,9 @@ class EagleTask final : public DraftTask {
   int64_t updates() const override { return step_per_pass_ ? passes() : 1; }
 
   Metrics Learn(const Batch& batch, double scale) override {
-    const Begun begun = Begin(batch);
-    return Learn(module_.Forward(begun.inputs, passes()), begun.features, batch, options_, scale);
+    const BatchProgress progress = Begin(batch);
+    return Learn(module_.Forward(progress.inputs, passes()), progress.features, batch, options_,
+                 scale);
   }
 
   Metrics LearnPart(const Batch& batch, double scale, int64_t update) override {
@@ -114,43 +116,43 @@ class EagleTask final : public DraftTask {
     // No gradients are computed for fc's inputs and for the LM head.
     const double module = 3.0 * module_.PassFlops(rows, batch.length) + 2.0 * module_.FcFlops(rows);
     // With an update after each pass, the sources of earlier passes are computed again.
-    const double again = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;
+    const double recomputed = step_per_pass_ ? count * (count - 1.0) / 2.0 : 0.0;
     return target_->FeatureFlops(rows, batch.length) + count * module +
-           again * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
+           recomputed * (2.0 * module_.FcFlops(rows) + 3.0 * module_.QkvFlops(rows)) +
            (1.0 + 2.0 * count) * head_.Share() * target_->HeadFlops(loss_rows);
   }
 
  private:
   // The features of a batch, and the inputs of its passes so far.
-  struct Begun {
+  struct BatchProgress {
     Tensor features;  // the target's
     EagleInputs inputs;
-    std::vector<EagleReads> reads;
+    std::vector<EaglePassInputs> pass_inputs;
   };
-  Begun Begin(const Batch& batch) const {
-    Begun begun;
-    begun.features = target_->Features(batch);
-    begun.inputs = Inputs(batch, begun.features, noise_);
+  BatchProgress Begin(const Batch& batch) const {
+    BatchProgress progress;
+    progress.features = target_->Features(batch);
+    progress.inputs = Inputs(batch, progress.features, noise_);
     if (token_alignment_ > 0.0) {
-      begun.inputs.embeddings_of = DraftedTokens(batch, begun.inputs.embeddings);
+      progress.inputs.embeddings_of = DraftedTokens(batch, progress.inputs.embeddings);
     }
-    begun.reads = {EagleModule::FirstReads(begun.inputs)};
-    return begun;
+    progress.pass_inputs = {EagleModule::FirstInputs(progress.inputs)};
+    return progress;
   }
   Metrics LearnPass(const Batch& batch, double scale, int64_t pass);
   Metrics Learn(const Tensor& outputs, const Tensor& features, const Batch& batch,
                 const EagleLossOptions& options, double scale) const {
     EagleLossParts parts;
     const Tensor loss =
-        EagleLoss(outputs, Answers(batch, features), options, scale, kLossChunk, parts);
+        EagleLoss(outputs, LossTargets(batch, features), options, scale, kLossChunk, parts);
     loss.backward();
     return {{"loss", loss.item<double>()},
             {"feature_loss", parts.feature * scale},
             {"token_loss", parts.tokens * scale}};
   }
   int64_t passes() const { return static_cast<int64_t>(options_.pass_weights.size()); }
-  EagleAnswers Answers(const Batch& batch, const Tensor& features) const {
-    return {features, head_.rows(), Rows(batch), head_.Scores(batch)};
+  EagleLossTargets LossTargets(const Batch& batch, const Tensor& features) const {
+    return {features, head_.rows(), LossRowsOf(batch), head_.Scores(batch)};
   }
   // Returns the draft's top tokens among the scored ones.
   Tensor Guesses(const Tensor& outputs) const {
@@ -180,7 +182,7 @@ class EagleTask final : public DraftTask {
   }
   int64_t steps() const override { return steps_; }
   HeldOut EvaluateHeldOut(const Batch& batch) override;
-  static Tensor Rows(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
+  static Tensor LossRowsOf(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;
   ScoredHead head_;
@@ -188,7 +190,8 @@ class EagleTask final : public DraftTask {
   EagleLossOptions options_;
   double noise_, token_alignment_;
   bool step_per_pass_;
-  std::map<uint64_t, Begun> begun_;  // the step's batches by number, if each pass is an update
+  // The step's batches by number, if each pass is an update.
+  std::map<uint64_t, BatchProgress> progress_;
   int64_t steps_;
   uint64_t noise_key_, token_key_;
 };
@@ -196,16 +199,16 @@ class EagleTask final : public DraftTask {
 // Trains on one pass, with the weights that the updates of earlier passes left (H-2). The features
 // that earlier passes predicted are not computed again.
 Metrics EagleTask::LearnPass(const Batch& batch, double scale, int64_t pass) {
-  if (pass == 0) begun_[batch.number] = Begin(batch);
-  Begun& begun = begun_.at(batch.number);
-  const Tensor outputs = module_.LastPass(begun.inputs, begun.reads);
+  if (pass == 0) progress_[batch.number] = Begin(batch);
+  BatchProgress& progress = progress_.at(batch.number);
+  const Tensor outputs = module_.LastPass(progress.inputs, progress.pass_inputs);
   EagleLossOptions options = options_;
   options.pass_weights = {options_.pass_weights[static_cast<size_t>(pass)]};
-  Metrics metrics = Learn(outputs, begun.features, batch, options, scale);
+  Metrics metrics = Learn(outputs, progress.features, batch, options, scale);
   if (pass + 1 < passes()) {
-    begun.reads.push_back(EagleModule::NextReads(begun.inputs, outputs, pass + 1));
+    progress.pass_inputs.push_back(EagleModule::NextInputs(progress.inputs, outputs, pass + 1));
   } else {
-    begun_.erase(batch.number);
+    progress_.erase(batch.number);
   }
   return metrics;
 }
@@ -217,14 +220,14 @@ HeldOut EagleTask::EvaluateHeldOut(const Batch& batch) {
   EagleLossOptions first_pass = options_;
   first_pass.pass_weights = {1.0};
   EagleLossParts parts;
-  const Tensor loss = EagleLoss(outputs.narrow(0, 0, rows), Answers(batch, features), first_pass,
-                                1.0, kLossChunk, parts);
+  const Tensor loss = EagleLoss(outputs.narrow(0, 0, rows), LossTargets(batch, features),
+                                first_pass, 1.0, kLossChunk, parts);
   const Tensor judged = JudgedRows(batch);
-  const auto at = [&](const Tensor& tokens) { return AtRows(tokens, judged, rows); };
-  const Tensor said = Likeliest(features.index_select(0, judged), target_->head());
-  HeldOut held_out{loss.item<double>(), CountLossTerms(batch), at(said), {}};
+  const auto at_judged_rows = [&](const Tensor& tokens) { return AtRows(tokens, judged, rows); };
+  const Tensor target_tokens = Likeliest(features.index_select(0, judged), target_->head());
+  HeldOut held_out{loss.item<double>(), CountLossTerms(batch), at_judged_rows(target_tokens), {}};
   for (const Tensor& part : outputs.split(rows)) {
-    held_out.guesses.push_back(at(Guesses(part.index_select(0, judged))));
+    held_out.guesses.push_back(at_judged_rows(Guesses(part.index_select(0, judged))));
   }
   return held_out;
 }
@@ -262,9 +265,9 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
        "the loss on likely tokens: topk, topp, normed_topk_linear, "
        "normed_topk_softmax, bidirectional_topk, recall or bild"},
       {"topk", "10", Whole(1, kMostTopTokens), "tokens in this loss"},
-      {"topp", "0.9", Between(0.0, 1.0), "their total probability, for topp"},
+      {"topp", "0.9", Between(0.0, 1.0), "total probability of these tokens, for topp"},
       {"objective_temperature", "1", AboveTo(0.0, 1000.0),
-       "of ranks in recall, of differences in bild"},
+       "temperature of the ranks in recall and of the differences in bild"},
       {"topk_weight", topk_weight, FromTo(0.0, 1e6), "weight of this loss"},
       {"soft_weight", "0.1", FromTo(0.0, 1e6),
        "weight of the cross-entropy with the target's distribution"},
@@ -276,8 +279,8 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
       {"start", "random", OneOf("random feature layer"),
-       "feature: fc passes the feature on, and the layer adds nothing to it yet; layer: the "
-       "layer's other weights are the target's last as well"},
+       "feature: fc passes the feature on, and the layer adds nothing to it yet; layer: in "
+       "addition, the layer's other weights are those of the target's last layer"},
       {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)"},
       {"eval_steps", "5", Whole(1, 16), "draft steps evaluated on held-out text", Change::kFree},
   }};

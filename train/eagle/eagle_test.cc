@@ -65,7 +65,7 @@ class PairByPair {
 
 // the output of pass j at a row equals the output of step j of a draft that began j - 1 rows
 // earlier.
-TEST(EagleTest, PassesAreStepsOfDrafting) {
+TEST(EagleTest, PassesMatchDraftSteps) {
   torch::manual_seed(5);
   torch::NoGradGuard no_grad;
   const LlamaShape shape = SmallShape();
@@ -109,7 +109,7 @@ TEST(EagleTest, PassesAreStepsOfDrafting) {
   EXPECT_EQ(compared, 14 + 22);  // in documents of 5 and 7 rows
 }
 
-TEST(EagleTest, GradientsOfAllWeights) {
+TEST(EagleTest, GradientsMatchFiniteDifferences) {
   torch::manual_seed(6);
   const LlamaShape shape = SmallShape();
   EagleModule module(shape, {torch::kFloat32, torch::kCPU, NormalWeights(4)});
@@ -134,7 +134,7 @@ TEST(EagleTest, GradientsOfAllWeights) {
 
 // Weights in the layout of EAGLE's authors can be loaded, with and without a bias of fc. Those of
 // Medusa cannot.
-TEST(EagleTest, BeginsWithPublishedWeights) {
+TEST(EagleTest, LoadsPublishedWeights) {
   const std::string folder = FT_SOURCE_DIR "/tests/parity/draft/";
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
   ASSERT_TRUE(published.ok());
@@ -154,12 +154,12 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
     ++compared;
   }
   EXPECT_EQ(compared, 9);
-  const Status other =
+  const Status from_bin =
       LoadWeights(folder + "eagle-bin/pytorch_model.bin", nullptr, module.weights());
-  ASSERT_TRUE(other.ok()) << other.error().message;
+  ASSERT_TRUE(from_bin.ok()) << from_bin.error().message;
   const auto* fc = published->Find("fc.weight")->bytes.data();
-  const Tensor now = module.weights().parameters()[0].value;
-  EXPECT_NE(std::memcmp(now.data_ptr<float>(), fc, now.nbytes()), 0);
+  const Tensor fc_from_bin = module.weights().parameters()[0].value;
+  EXPECT_NE(std::memcmp(fc_from_bin.data_ptr<float>(), fc, fc_from_bin.nbytes()), 0);
   const Status medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", nullptr, module.weights());
   ASSERT_FALSE(medusa.ok());
   EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
@@ -167,7 +167,7 @@ TEST(EagleTest, BeginsWithPublishedWeights) {
 
 // A run that begins with a draft file has the same losses as a run that begins with the checkpoint
 // from which the file was exported. Other methods refuse the file.
-TEST_F(RunTest, HassBeginsWithADraftFile) {
+TEST_F(RunTest, HassCanBeginWithADraftFile) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
   first.recipe.steps = 8;
@@ -193,32 +193,32 @@ TEST_F(RunTest, HassBeginsWithADraftFile) {
 
 // With a learning rate of 0, the averages equal the weights read from `init`, not the random
 // weights that these replaced.
-TEST_F(RunTest, AveragesBeginWithTheGivenWeights) {
+TEST_F(RunTest, AveragesBeginWithInitWeights) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
   first.recipe.steps = 8;
   ASSERT_TRUE(Train(first).ok());
-  TrainOptions still = TinyDraftRun(directory_, directory_ + "/still", "hass");
-  still.recipe.steps = 1;
-  still.recipe.lr = still.recipe.min_lr = 0.0;
-  still.recipe.ema = 0.9;
-  still.recipe.init = first.out;
-  ASSERT_TRUE(Train(still).ok());
+  TrainOptions constant = TinyDraftRun(directory_, directory_ + "/still", "hass");
+  constant.recipe.steps = 1;
+  constant.recipe.lr = constant.recipe.min_lr = 0.0;
+  constant.recipe.ema = 0.9;
+  constant.recipe.init = first.out;
+  ASSERT_TRUE(Train(constant).ok());
   const auto before = SafetensorsFile::Open(CheckpointPath(first.out));
-  const auto after = SafetensorsFile::Open(CheckpointPath(still.out));
+  const auto after = SafetensorsFile::Open(CheckpointPath(constant.out));
   ASSERT_TRUE(before.ok() && after.ok());
-  const SafetensorsEntry *was = before->Find("fc.weight"), *is = after->Find("fc.weight");
-  ASSERT_TRUE(was != nullptr && is != nullptr);
-  const auto* values = reinterpret_cast<const float*>(was->bytes.data());
-  const auto* averages = reinterpret_cast<const float*>(is->bytes.data());
-  for (size_t i = 0; i < was->bytes.size() / sizeof(float); ++i) {
+  const SafetensorsEntry *initial = before->Find("fc.weight"), *averaged = after->Find("fc.weight");
+  ASSERT_TRUE(initial != nullptr && averaged != nullptr);
+  const auto* values = reinterpret_cast<const float*>(initial->bytes.data());
+  const auto* averages = reinterpret_cast<const float*>(averaged->bytes.data());
+  for (size_t i = 0; i < initial->bytes.size() / sizeof(float); ++i) {
     ASSERT_NEAR(averages[i], values[i], 1e-6) << i;
   }
 }
 
 // scored_tokens as large as the vocabulary trains like scored_tokens = 0, which means all tokens.
-// Fewer tokens give other losses.
-TEST_F(RunTest, HassLearnsFromTheScoredTokens) {
+// Fewer tokens give different losses.
+TEST_F(RunTest, ScoredTokensLimitHassLosses) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const auto losses = [&](const char* scored) {
     TrainOptions run =
@@ -261,7 +261,7 @@ TEST_F(RunTest, TokenAlignmentChangesLaterPassesOnly) {
   EXPECT_EQ(loss("3", "1.5"), "token_alignment is '1.5', expected a number from 0 to 1");
 }
 
-TEST_F(RunTest, DraftsLearnAndExport) {
+TEST_F(RunTest, EagleLearnsAndExports) {
   MakeTarget(FileType::kF32);
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/eagle", "eagle");
   run.recipe.ema = 0.5;  // the file has one tensor for each weight and its average
@@ -278,7 +278,7 @@ TEST_F(RunTest, DraftsLearnAndExport) {
   EXPECT_EQ(draft->tensors().size(), 10u);
 }
 
-TEST_F(RunTest, DraftWithoutTargetIsRefused) {
+TEST_F(RunTest, HassRefusesMissingTargetAndInvalidSettings) {
   const Status missing = Train(TinyDraftRun(directory_, directory_ + "/none", "hass"));
   ASSERT_FALSE(missing.ok());
   EXPECT_NE(missing.error().message.find("target.gguf"), std::string::npos);

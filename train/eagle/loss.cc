@@ -17,25 +17,26 @@ struct RowLosses {
   Tensor gradient;  // of their sum, [rows, vocab] f32
 };
 
-constexpr int64_t kDerivedRows = 128;  // rows at a time: objectives keep many values per token
+constexpr int64_t kObjectiveRows = 128;  // rows at a time: objectives keep many values per token
 
 // Returns the losses and gradients of an objective, computed by libtorch's autograd. This is slow,
 // but these objectives are only for comparisons.
-RowLosses Derived(const EagleLossOptions& options, const Tensor& target, const Tensor& draft) {
+RowLosses ObjectiveLosses(const EagleLossOptions& options, const Tensor& target,
+                          const Tensor& draft) {
   const torch::AutoGradMode enabled(true);
-  RowLosses all{torch::zeros({draft.size(0)}, draft.options().dtype(torch::kFloat32)),
-                torch::zeros(draft.sizes(), draft.options().dtype(torch::kFloat32))};
-  for (int64_t first = 0; first < draft.size(0); first += kDerivedRows) {
-    const int64_t count = std::min(kDerivedRows, draft.size(0) - first);
+  RowLosses result{torch::zeros({draft.size(0)}, draft.options().dtype(torch::kFloat32)),
+                   torch::zeros(draft.sizes(), draft.options().dtype(torch::kFloat32))};
+  for (int64_t first = 0; first < draft.size(0); first += kObjectiveRows) {
+    const int64_t count = std::min(kObjectiveRows, draft.size(0) - first);
     const auto part = [&](const Tensor& x) { return x.narrow(0, first, count); };
     const Tensor leaf =
         part(draft).detach().to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
     leaf.requires_grad_();
     const Tensor losses = options.objective(part(target).to(torch::kFloat32), leaf, options.likely);
-    part(all.losses).copy_(losses.detach());
-    part(all.gradient).copy_(torch::autograd::grad({losses.sum()}, {leaf})[0]);
+    part(result.losses).copy_(losses.detach());
+    part(result.gradient).copy_(torch::autograd::grad({losses.sum()}, {leaf})[0]);
   }
-  return all;
+  return result;
 }
 
 // Returns the root mean square of each dimension over `rows`: [hidden] f32, at least 1 % of the
@@ -49,58 +50,64 @@ Tensor Spread(const Tensor& features, const Tensor& rows) {
 // Like SmoothL1 of draft_ops.h, with its gradient, but between `guesses` and `wanted` divided by
 // `spread`.
 Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
-                          const Tensor& spread, const Tensor& added, double factor,
+                          const Tensor& spread, const Tensor& token_gradient, double factor,
                           Tensor gradient) {
   const Tensor difference =
       (guesses.index_select(0, rows) - wanted.to(torch::kFloat32)).div_(spread);
   const Tensor slope = difference.clamp(-1.0, 1.0);
   const double share = factor / static_cast<double>(guesses.size(1));
-  gradient.index_copy_(0, rows, added.to(torch::kFloat32) + slope.div(spread) * share);
+  gradient.index_copy_(0, rows, token_gradient.to(torch::kFloat32) + slope.div(spread) * share);
   return (slope * (difference - 0.5 * slope)).mean(1);
 }
 
 class EagleLossFn : public Function<EagleLossFn> {
  public:
-  static Tensor forward(AutogradContext* ctx, const Tensor& outputs, const EagleAnswers& answers,
-                        const EagleLossOptions& options, double scale, int64_t chunk,
-                        bool wants_grad, EagleLossParts* parts) {
-    const Tensor &features = answers.features, &head = answers.head, &loss_rows = answers.loss_rows;
-    const bool weighs = answers.token_weight.defined();
+  static Tensor forward(AutogradContext* ctx, const Tensor& outputs,
+                        const EagleLossTargets& loss_targets, const EagleLossOptions& options,
+                        double scale, int64_t chunk, bool wants_grad, EagleLossParts* parts) {
+    const Tensor &features = loss_targets.features, &head = loss_targets.head,
+                 &loss_rows = loss_targets.loss_rows;
+    const bool has_weights = loss_targets.token_weight.defined();
     const auto passes = static_cast<int64_t>(options.pass_weights.size());
-    const bool by_top = options.objective == nullptr;
+    const bool uses_topk = options.objective == nullptr;
     const int64_t rows = features.size(0);
     Tensor gradient = torch::zeros_like(outputs);
     const Tensor spread = options.normalised_features ? Spread(features, loss_rows + 1) : Tensor();
     Tensor sums = torch::zeros({2}, outputs.options().dtype(torch::kFloat64));
     for (int64_t first = 0; first < loss_rows.size(0); first += chunk) {
-      const Tensor at = loss_rows.narrow(0, first, std::min(chunk, loss_rows.size(0) - first));
-      const Tensor wanted = features.index_select(0, at + 1);
-      const Tensor said = at::mm(wanted, head.t());
+      const Tensor chunk_rows =
+          loss_rows.narrow(0, first, std::min(chunk, loss_rows.size(0) - first));
+      const Tensor next_features = features.index_select(0, chunk_rows + 1);
+      const Tensor target_logits = at::mm(next_features, head.t());
       const Tensor weights =
-          weighs ? answers.token_weight.index_select(0, at).unsqueeze(1) : Tensor();
-      Tensor targets = DistillationTargets(said, options.soft, by_top ? options.hard : 0.0,
-                                           by_top ? options.likely.top : 0);
-      if (weighs) targets.mul_(weights);
+          has_weights ? loss_targets.token_weight.index_select(0, chunk_rows).unsqueeze(1)
+                      : Tensor();
+      Tensor targets =
+          DistillationTargets(target_logits, options.soft, uses_topk ? options.hard : 0.0,
+                              uses_topk ? options.likely.top : 0);
+      if (has_weights) targets.mul_(weights);
       for (int64_t pass = 0; pass < passes; ++pass) {
         const double weight = options.pass_weights[pass], factor = weight * scale;
-        const Tensor row = at + pass * rows;
-        Tensor logits = at::mm(GatherRows(outputs, row, head.scalar_type()), head.t());
-        RowLosses more = by_top ? RowLosses() : Derived(options, said, logits);
+        const Tensor output_rows = chunk_rows + pass * rows;
+        Tensor logits = at::mm(GatherRows(outputs, output_rows, head.scalar_type()), head.t());
+        RowLosses objective_losses =
+            uses_topk ? RowLosses() : ObjectiveLosses(options, target_logits, logits);
         Tensor tokens = SoftCrossEntropy(logits, targets, factor);
-        if (!by_top) {
-          if (weighs) {
-            more.losses.mul_(weights.squeeze(1));
-            more.gradient.mul_(weights);
+        if (!uses_topk) {
+          if (has_weights) {
+            objective_losses.losses.mul_(weights.squeeze(1));
+            objective_losses.gradient.mul_(weights);
           }
-          logits.add_(more.gradient, options.hard * factor);
-          tokens = tokens + more.losses * options.hard;
+          logits.add_(objective_losses.gradient, options.hard * factor);
+          tokens = tokens + objective_losses.losses * options.hard;
         }
-        const Tensor added = at::mm(logits, head);
-        const double part = options.feature * factor;
-        const Tensor feature =
-            spread.defined()
-                ? NormalisedSmoothL1(outputs, row, wanted, spread, added, part, gradient)
-                : SmoothL1(outputs, row, wanted, added, part, gradient);
+        const Tensor token_gradient = at::mm(logits, head);
+        const double feature_scale = options.feature * factor;
+        const Tensor feature = spread.defined()
+                                   ? NormalisedSmoothL1(outputs, output_rows, next_features, spread,
+                                                        token_gradient, feature_scale, gradient)
+                                   : SmoothL1(outputs, output_rows, next_features, token_gradient,
+                                              feature_scale, gradient);
         sums[0] += feature.to(torch::kFloat64).sum() * weight;
         sums[1] += tokens.to(torch::kFloat64).sum() * weight;
       }
@@ -121,11 +128,11 @@ class EagleLossFn : public Function<EagleLossFn> {
 
 }  // namespace
 
-Tensor EagleLoss(const Tensor& outputs, const EagleAnswers& answers,
+Tensor EagleLoss(const Tensor& outputs, const EagleLossTargets& loss_targets,
                  const EagleLossOptions& options, double scale, int64_t chunk,
                  EagleLossParts& parts) {
   const bool wants_grad = torch::GradMode::is_enabled();
-  return EagleLossFn::apply(outputs, answers, options, scale, chunk, wants_grad, &parts);
+  return EagleLossFn::apply(outputs, loss_targets, options, scale, chunk, wants_grad, &parts);
 }
 
 }  // namespace foretoken::train

@@ -29,7 +29,7 @@ struct EagleLossParts {
 };
 
 // The training targets of a draft's outputs.
-struct EagleAnswers {
+struct EagleLossTargets {
   torch::Tensor features;  // [rows, hidden], the target's; the output of row r predicts row r + 1
   // [tokens, hidden]: the target's frozen LM head, or some of its rows. p and q are distributions
   // over these tokens.
@@ -40,7 +40,7 @@ struct EagleAnswers {
 
 // Returns `scale` times the sum of the losses of all passes. outputs [passes * rows, hidden] f32:
 // the draft's predictions of each row's next feature. Holds logits of `chunk` rows at a time.
-torch::Tensor EagleLoss(const torch::Tensor& outputs, const EagleAnswers& answers,
+torch::Tensor EagleLoss(const torch::Tensor& outputs, const EagleLossTargets& loss_targets,
                         const EagleLossOptions& options, double scale, int64_t chunk,
                         EagleLossParts& parts);
 

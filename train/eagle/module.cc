@@ -36,9 +36,9 @@ EagleModule::EagleModule(const LlamaShape& shape, WeightOptions options, bool fc
                     kInitialDeviation);
 }
 
-EagleModule::Source EagleModule::SourceOf(const EagleReads& reads) const {
-  const Biased h =
-      AddBias(Linear(torch::cat({reads.embeddings, reads.features}, 1), *fc_), fc_bias_);
+EagleModule::Source EagleModule::SourceOf(const EaglePassInputs& pass_inputs) const {
+  const Biased h = AddBias(
+      Linear(torch::cat({pass_inputs.embeddings, pass_inputs.features}, 1), *fc_), fc_bias_);
   return {h.wide, Linear(h.narrow, *block_.qkv)};
 }
 
@@ -54,30 +54,34 @@ Tensor EagleModule::Output(const EagleInputs& inputs, std::span<const Source> so
   return out.h + out.delta;  // f32
 }
 
-EagleReads EagleModule::NextReads(const EagleInputs& inputs, const Tensor& outputs, int64_t pass) {
-  EagleReads reads{inputs.embeddings, Shifted(outputs, inputs)};
+EaglePassInputs EagleModule::NextInputs(const EagleInputs& inputs, const Tensor& outputs,
+                                        int64_t pass) {
+  EaglePassInputs pass_inputs{inputs.embeddings, Shifted(outputs, inputs)};
   if (inputs.embeddings_of) {
-    reads.embeddings = torch::where(IsFirst(inputs), inputs.embeddings,
-                                    inputs.embeddings_of(reads.features, pass));
+    pass_inputs.embeddings = torch::where(IsFirst(inputs), inputs.embeddings,
+                                          inputs.embeddings_of(pass_inputs.features, pass));
   }
-  return reads;
+  return pass_inputs;
 }
 
 Tensor EagleModule::Forward(const EagleInputs& inputs, int64_t passes) {
-  EagleReads reads = FirstReads(inputs);
+  EaglePassInputs pass_inputs = FirstInputs(inputs);
   std::vector<Source> sources;
   std::vector<Tensor> outputs;
   for (int64_t pass = 0; pass < passes; ++pass) {
-    if (pass > 0) reads = NextReads(inputs, outputs.back(), pass);
-    sources.push_back(SourceOf(reads));
+    if (pass > 0) pass_inputs = NextInputs(inputs, outputs.back(), pass);
+    sources.push_back(SourceOf(pass_inputs));
     outputs.push_back(Output(inputs, sources));
   }
   return torch::cat(outputs);
 }
 
-Tensor EagleModule::LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads) {
+Tensor EagleModule::LastPass(const EagleInputs& inputs,
+                             std::span<const EaglePassInputs> pass_inputs) {
   std::vector<Source> sources;
-  for (const EagleReads& read : reads) sources.push_back(SourceOf(read));
+  for (const EaglePassInputs& inputs_of_pass : pass_inputs) {
+    sources.push_back(SourceOf(inputs_of_pass));
+  }
   return Output(inputs, sources);
 }
 

@@ -26,7 +26,7 @@ struct EagleInputs {
 };
 
 // The inputs of one pass, [rows, hidden] each, in the compute type.
-struct EagleReads {
+struct EaglePassInputs {
   torch::Tensor embeddings, features;
 };
 
@@ -43,16 +43,16 @@ class EagleModule {
   // predicted for r (in pass 1: the target's feature); AlignedAttention says which keys it attends
   // to. Predicted features are detached: gradients flow through weights only.
   torch::Tensor Forward(const EagleInputs& inputs, int64_t passes);
-  // Returns the output of pass reads.size(), given the inputs of all passes so far: [rows, hidden]
-  // f32. Keys and values of all passes are computed with the current weights.
-  torch::Tensor LastPass(const EagleInputs& inputs, std::span<const EagleReads> reads);
+  // Returns the output of pass pass_inputs.size(), given the inputs of all passes so far: [rows,
+  // hidden] f32. Keys and values of all passes are computed with the current weights.
+  torch::Tensor LastPass(const EagleInputs& inputs, std::span<const EaglePassInputs> pass_inputs);
   // Return the inputs of the first pass, and of pass `pass` (from 0), given the outputs of the pass
   // before it.
-  static EagleReads FirstReads(const EagleInputs& inputs) {
+  static EaglePassInputs FirstInputs(const EagleInputs& inputs) {
     return {inputs.embeddings, inputs.features};
   }
-  static EagleReads NextReads(const EagleInputs& inputs, const torch::Tensor& outputs,
-                              int64_t pass);
+  static EaglePassInputs NextInputs(const EagleInputs& inputs, const torch::Tensor& outputs,
+                                    int64_t pass);
 
   // Forward floating-point operations of one pass, of its fc and of its qkv product.
   double PassFlops(int64_t rows, int64_t length) const;
@@ -64,7 +64,7 @@ class EagleModule {
   struct Source {
     torch::Tensor wide, qkv;
   };
-  Source SourceOf(const EagleReads& reads) const;
+  Source SourceOf(const EaglePassInputs& pass_inputs) const;
   // Returns the layer's output for the last source.
   torch::Tensor Output(const EagleInputs& inputs, std::span<const Source> sources);
 

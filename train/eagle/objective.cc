@@ -44,9 +44,9 @@ Tensor NormedSoftmax(const Tensor& target, const Tensor& draft, const ObjectiveO
 
 // Cross-entropy over the union of the target's and the draft's top K.
 Tensor BothTops(const Tensor& target, const Tensor& draft, const ObjectiveOptions& o) {
-  const Tensor none = torch::zeros(target.sizes(), target.options().dtype(torch::kBool));
-  const Tensor among =
-      none.scatter(1, TopIds(target, o.top), true).scatter(1, TopIds(draft.detach(), o.top), true);
+  const Tensor no_tokens = torch::zeros(target.sizes(), target.options().dtype(torch::kBool));
+  const Tensor among = no_tokens.scatter(1, TopIds(target, o.top), true)
+                           .scatter(1, TopIds(draft.detach(), o.top), true);
   return CrossEntropyAmong(among, target, draft);
 }
 

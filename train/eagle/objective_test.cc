@@ -20,7 +20,7 @@ double Loss(std::string_view name, const ObjectiveOptions& options) {
   return FindObjective(name)->loss(p.log(), s.log(), options).item<double>();
 }
 
-TEST(ObjectiveTest, ValuesByHand) {
+TEST(ObjectiveTest, MatchesValuesByHand) {
   const double top2 = 0.733033;  // -.5 log .4 - .3 log .4
   EXPECT_NEAR(Loss("topp", {.mass = 0.7}), top2, 1e-5);
   EXPECT_NEAR(Loss("topp", {.mass = 0.4}), -0.5 * std::log(0.4), 1e-5);
@@ -42,7 +42,7 @@ TEST(ObjectiveTest, ValuesByHand) {
 }
 
 // bidirectional_topk sums over the union of the target's and the draft's top K.
-TEST(ObjectiveTest, BothSidesCount) {
+TEST(ObjectiveTest, BidirectionalTopKUsesBothTops) {
   const Tensor p = torch::tensor({0.6, 0.3, 0.1}, torch::kFloat32).view({1, 3});
   const Tensor s = torch::tensor({0.1, 0.3, 0.6}, torch::kFloat32).view({1, 3});
   EXPECT_NEAR(
@@ -52,7 +52,7 @@ TEST(ObjectiveTest, BothSidesCount) {
 
 // For a draft with the target's logits, bild is 0, and recall is below 1/2 if those logits are
 // sharp.
-TEST(ObjectiveTest, AgreementCostsNothingMore) {
+TEST(ObjectiveTest, AgreementHasLowLoss) {
   const Tensor logits = torch::randn({5, 30});
   const ObjectiveOptions options{.top = 5};
   EXPECT_LT(FindObjective("bild")->loss(logits, logits, options).abs().max().item<double>(), 1e-6);
@@ -62,11 +62,11 @@ TEST(ObjectiveTest, AgreementCostsNothingMore) {
 
 // With each objective, EagleLoss is the weighted sum of the objective over passes, and its gradient
 // matches finite differences.
-TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
+TEST(ObjectiveTest, EagleLossMatchesObjectivesAndGradients) {
   torch::manual_seed(3);
   const Tensor outputs = Leaf({2 * 20, 8}), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});
-  const Tensor learnt = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
+  const Tensor loss_rows = torch::tensor({0, 1, 2, 5, 6, 7, 8, 11, 18}, torch::kInt64);
   for (const ObjectiveEntry& entry : AllObjectives()) {
     SCOPED_TRACE(entry.name);
     EagleLossOptions options;
@@ -77,7 +77,7 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
     options.pass_weights = {1.0, 0.5};
     EagleLossParts parts;
     const auto loss = [&] {
-      return EagleLoss(outputs, {features, head, learnt, {}}, options, 0.5, 4, parts);
+      return EagleLoss(outputs, {features, head, loss_rows, {}}, options, 0.5, 4, parts);
     };
     const double value = loss().item<double>();
     EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
@@ -86,18 +86,18 @@ TEST(ObjectiveTest, LossesAndTheirGradientsInTheWhole) {
     if (entry.loss == nullptr) continue;
     double expected = 0.0;
     for (int64_t pass = 0; pass < 2; ++pass) {
-      const Tensor said = torch::matmul(features.index_select(0, learnt + 1), head.t());
-      const Tensor guessed =
-          torch::matmul(outputs.detach().index_select(0, learnt + 20 * pass), head.t());
+      const Tensor target_logits = torch::matmul(features.index_select(0, loss_rows + 1), head.t());
+      const Tensor draft_logits =
+          torch::matmul(outputs.detach().index_select(0, loss_rows + 20 * pass), head.t());
       expected += options.pass_weights[static_cast<size_t>(pass)] *
-                  entry.loss(said, guessed, options.likely).sum().item<double>();
+                  entry.loss(target_logits, draft_logits, options.likely).sum().item<double>();
     }
     EXPECT_NEAR(value, 0.5 * 2.0 * expected, 1e-3 * std::abs(expected));
   }
 }
 
 // The choices of HASS's setting `objective` are a separate list, which must name every objective.
-TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
+TEST(ObjectiveTest, SettingListsEveryObjective) {
   for (const Setting& setting : FindMethod("hass")->settings) {
     if (setting.name != std::string("objective")) continue;
     std::string names;
@@ -109,14 +109,14 @@ TEST(ObjectiveTest, TheSettingTakesEachOfThem) {
 }
 
 // Rows of token weight 0 have feature losses but no token losses, with every objective.
-TEST(ObjectiveTest, TokenWeightsLeaveFeaturesAlone) {
+TEST(ObjectiveTest, TokenWeightsDoNotScaleFeatureLosses) {
   torch::manual_seed(12);
   const Tensor outputs = Leaf({20, 8}), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});
-  const Tensor learnt = torch::tensor({0, 3, 4, 11}, torch::kInt64);
-  const Tensor few = torch::tensor({0, 4}, torch::kInt64);
+  const Tensor loss_rows = torch::tensor({0, 3, 4, 11}, torch::kInt64);
+  const Tensor weighted_rows = torch::tensor({0, 4}, torch::kInt64);
   Tensor weight = torch::zeros({20});
-  weight.index_fill_(0, few, 1.0);
+  weight.index_fill_(0, weighted_rows, 1.0);
   for (const ObjectiveEntry& entry : AllObjectives()) {
     SCOPED_TRACE(entry.name);
     EagleLossOptions options;
@@ -125,16 +125,17 @@ TEST(ObjectiveTest, TokenWeightsLeaveFeaturesAlone) {
     options.likely = {.top = 4, .mass = 0.8};
     EagleLossParts weighed, all, chosen;
     const Tensor loss =
-        EagleLoss(outputs, {features, head, learnt, weight}, options, 1.0, 3, weighed);
+        EagleLoss(outputs, {features, head, loss_rows, weight}, options, 1.0, 3, weighed);
     const Tensor gradient = torch::autograd::grad({loss}, {outputs})[0];
-    EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 3, all);
-    EagleLoss(outputs, {features, head, few, {}}, options, 1.0, 3, chosen);
+    EagleLoss(outputs, {features, head, loss_rows, {}}, options, 1.0, 3, all);
+    EagleLoss(outputs, {features, head, weighted_rows, {}}, options, 1.0, 3, chosen);
     EXPECT_NEAR(weighed.feature, all.feature, 1e-5);
     EXPECT_NEAR(weighed.tokens, chosen.tokens, 1e-4);
     EXPECT_GT(all.tokens, chosen.tokens);
     options.soft = options.hard = 0.0;
-    const Tensor plain = EagleLoss(outputs, {features, head, learnt, {}}, options, 1.0, 3, all);
-    const Tensor of_features = torch::autograd::grad({plain}, {outputs})[0];
+    const Tensor feature_loss =
+        EagleLoss(outputs, {features, head, loss_rows, {}}, options, 1.0, 3, all);
+    const Tensor of_features = torch::autograd::grad({feature_loss}, {outputs})[0];
     ExpectNear(gradient[3], of_features[3], 1e-5);
     EXPECT_GT((gradient[4] - of_features[4]).abs().max().item<double>(), 1e-3);
   }

@@ -35,11 +35,11 @@ void EagleParity::ExpectSteps() {
         TraceEagle(draft_, *model_, tokens, ValuesOf(features.narrow(0, 0, pairs)), drafted);
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     const Tensor hidden = TensorOf(trace->hidden, shape.hidden);
-    const Tensor said = TensorOf(trace->logits, shape.vocab);
+    const Tensor engine_logits = TensorOf(trace->logits, shape.vocab);
     for (int64_t pass = 0; pass < passes; ++pass) {
       const int64_t row = pairs - 1 + pass;
       ExpectNear(hidden[row], outputs[pass * length + row], 1e-4);
-      ExpectNear(said[row], logits[pass * length + row], 1e-4);
+      ExpectNear(engine_logits[row], logits[pass * length + row], 1e-4);
       ++compared;
     }
   }
@@ -47,9 +47,9 @@ void EagleParity::ExpectSteps() {
 }
 
 // Outputs and logits of the engine's draft step k equal those of training's alignment pass k.
-TEST_F(EagleParity, StepsAreTrainingsPasses) { ExpectSteps(); }
+TEST_F(EagleParity, DraftStepsMatchPasses) { ExpectSteps(); }
 
-TEST_F(EagleParity, TargetsOfOtherFamilies) {
+TEST_F(EagleParity, DraftStepsMatchPassesOnOtherFamilies) {
   OnOtherFamilies([&] { ExpectSteps(); });
 }
 

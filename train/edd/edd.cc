@@ -161,8 +161,8 @@ HeldOut EddTask::EvaluateHeldOut(const Batch& batch) {
 
 Status CheckSettings(const Recipe& r) {
   if (r.Number("block_max") < r.Number("block_min")) {
-    return Error{"block_max is '" + r.Text("block_max") + "', expected block_min ('" +
-                 r.Text("block_min") + "') or more"};
+    return Error{"block_max is '" + r.Text("block_max") + "', expected at least block_min ('" +
+                 r.Text("block_min") + "')"};
   }
   return {};
 }

@@ -46,7 +46,7 @@ std::vector<int64_t> NonZeroRows(const Tensor& gradient) {
 }
 
 // A query's output depends on exactly the tokens and states that it may attend to.
-TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
+TEST(EddTest, QueriesAttendToTheirBlockAndEarlierStates) {
   torch::manual_seed(1);
   const AttentionShape s{1, 7, 2, 1, 4, 7};
   const Tensor rope = RopeTable(7, 4, 100.0);
@@ -66,11 +66,11 @@ TEST(EddTest, QueriesSeeTheirBlockAndStatesBefore) {
 
 // Attention computed in blocks of queries equals attention computed in one block, with several
 // documents and grouped heads.
-TEST(EddTest, AttentionGoesByBlocks) {
+TEST(EddTest, QueryBlocksDoNotChangeTheResult) {
   torch::manual_seed(2);
   const AttentionShape s = SmallAttention();
-  AttentionShape whole = s;
-  whole.block = s.length;
+  AttentionShape one_block = s;
+  one_block.block = s.length;
   const Tensor rope = RopeTable(s.length, s.head_dim, 100.0), first = FirstKeys(s);
   Batch batch;
   batch.batch = s.batch;
@@ -85,13 +85,13 @@ TEST(EddTest, AttentionGoesByBlocks) {
       {tokens, states},
       [&] { return (DualBlockAttention(tokens, states, s, rope, first, starts, 5) * mix).sum(); },
       [&] {
-        return (DualBlockAttention(tokens, states, whole, rope, first, starts, s.length) * mix)
+        return (DualBlockAttention(tokens, states, one_block, rope, first, starts, s.length) * mix)
             .sum();
       });
 }
 
 // If every document is one block, no states are attended to, and the result is causal attention.
-TEST(EddTest, OneBlockIsCausalAttention) {
+TEST(EddTest, OneBlockEqualsCausalAttention) {
   torch::manual_seed(3);
   const AttentionShape s = SmallAttention();
   const Tensor rope = RopeTable(s.length, s.head_dim, 100.0), first = FirstKeys(s);
@@ -103,7 +103,7 @@ TEST(EddTest, OneBlockIsCausalAttention) {
 }
 
 // The loss is KL(target || draft); the distributions are those of L-3.
-TEST(EddTest, LossIsTheForwardDivergence) {
+TEST(EddTest, LossIsForwardKl) {
   const Tensor teacher = torch::tensor({{0.5f, 0.3f, 0.15f, 0.05f}}).log();
   const Tensor student = torch::tensor({{0.4f, 0.4f, 0.1f, 0.1f}}).log().requires_grad_();
   const Tensor identity = torch::eye(4);
@@ -114,7 +114,7 @@ TEST(EddTest, LossIsTheForwardDivergence) {
 }
 
 // Compares gradients with finite differences.
-TEST(EddTest, GradientsOfTheLoss) {
+TEST(EddTest, LossGradientsMatchFiniteDifferences) {
   torch::manual_seed(4);
   const Tensor x = Leaf({7, 8}), table = Leaf({11, 8});
   const Tensor features = torch::randn({7, 8}), teacher = torch::randn({11, 8});
@@ -127,7 +127,7 @@ TEST(EddTest, GradientsOfTheLoss) {
   ExpectDirectionalDerivative(table, [&] { return loss(3); });
 }
 
-TEST_F(ParityTest, EddGradientsOfAllWeights) {
+TEST_F(ParityTest, EddGradientsMatchFiniteDifferences) {
   EddModule module(*target_, {}, {torch::kFloat32, torch::kCPU, NormalWeights(4)});
   const Batch batch = RandomDocument(target_->shape().vocab, 16);
   HiddenState state{1, {}};
@@ -154,7 +154,7 @@ TEST_F(RunTest, KilledEddRunContinuesBitForBit) {
   TrainOptions run = TinyDraftRun(directory_, directory_ + "/edd", "edd");
   run.recipe.steps = 60;
   run.recipe.settings["layer"] = "1";
-  ExpectExactResume(run, 3 * 12);
+  ExpectExactResume(run, 3 * 12);  // weights and two moments of 12 tensors
 }
 
 TEST_F(RunTest, EddAndVdmLearnAndExport) {
@@ -179,13 +179,13 @@ TEST_F(RunTest, EddAndVdmLearnAndExport) {
 }
 
 // A hidden state that the target does not have is an error, and so is block_max < block_min.
-TEST_F(RunTest, EddRefusesALayerThatIsNone) {
+TEST_F(RunTest, EddRefusesInvalidSettings) {
   MakeTarget(FileType::kF32);
   TrainOptions options = TinyDraftRun(directory_, directory_ + "/none", "edd");
   EXPECT_EQ(Train(options).error().message,
             "layer is '-4', expected a hidden state of the target: -3 to 2");
   options.recipe.settings["block_max"] = "4";
-  EXPECT_EQ(Train(options).error().message, "block_max is '4', expected block_min ('5') or more");
+  EXPECT_EQ(Train(options).error().message, "block_max is '4', expected at least block_min ('5')");
 }
 
 }  // namespace

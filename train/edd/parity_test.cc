@@ -59,16 +59,16 @@ void EddParityTest::ExpectLayer(int64_t layer) {
 }
 
 // The logits of the engine's draft steps equal those of training's rows, for several hidden states.
-TEST_F(EddParityTest, StepsAreTrainingsRows) {
+TEST_F(EddParityTest, DraftStepsMatchTraining) {
   for (const int64_t layer : {1, 2}) ExpectLayer(layer);
 }
 
-TEST_F(EddParityTest, TargetsOfOtherFamilies) {
+TEST_F(EddParityTest, DraftStepsMatchTrainingOnOtherFamilies) {
   OnOtherFamilies([&] { ExpectLayer(1); });
 }
 
 // The logits of a VDM's draft steps equal those of training's rows.
-TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
+TEST_F(EddParityTest, VdmDraftStepsMatchTraining) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, kTextLength);
   const EddParts parts{.encoder = false, .train_embedding = false, .train_head = false};
@@ -80,7 +80,7 @@ TEST_F(EddParityTest, VdmsStepsAreTrainingsRows) {
 }
 
 // The hidden states that training uses as the soft prompt equal the engine's.
-TEST_F(EddParityTest, HiddenStatesAreTheEngines) {
+TEST_F(EddParityTest, HiddenStatesMatchEngine) {
   ExpectSameHiddenStates(*target_, *model_, *backend_, kTextLength);
 }
 

@@ -93,11 +93,11 @@ class CrossAttentionFn : public Function<CrossAttentionFn> {
       Tensor block = dq[i];
       at::bmm_out(block, ds, k.narrow(1, 0, keys));
     }
-    const Tensor none = torch::zeros(k.sizes(), rope.options());  // gradients of keys and values
+    const Tensor zeros = torch::zeros(k.sizes(), rope.options());  // gradients of keys and values
     Tensor dqkv = torch::empty({rows, s.width()}, dout.options());
     ForRows(rows, [&](int64_t begin, int64_t end) {
-      KernelsFor<T>().merge_heads(begin, end, s, Data<T>(dq), Data<float>(none), Data<float>(none),
-                                  Data<float>(rope), Data<T>(dqkv));
+      KernelsFor<T>().merge_heads(begin, end, s, Data<T>(dq), Data<float>(zeros),
+                                  Data<float>(zeros), Data<float>(rope), Data<T>(dqkv));
     });
     return dqkv.narrow(1, 0, s.heads * s.head_dim).contiguous();
   }
@@ -129,9 +129,10 @@ Tensor PlainCrossAttention(const Tensor& q, const Tensor& keys_values, const Att
   const Tensor values = repeat(heads(keys_values.narrow(1, width, width), s.kv_heads));
   const Tensor scores = torch::matmul(queries, keys.transpose(-1, -2)).to(torch::kFloat32) /
                         std::sqrt(static_cast<double>(s.head_dim));
-  const Tensor at = Positions(first_key).view({1, 1, -1});
-  const Tensor hidden =
-      (at < first_key.unsqueeze(-1)).logical_or(at > last_key.unsqueeze(-1)).unsqueeze(1);
+  const Tensor position = Positions(first_key).view({1, 1, -1});
+  const Tensor hidden = (position < first_key.unsqueeze(-1))
+                            .logical_or(position > last_key.unsqueeze(-1))
+                            .unsqueeze(1);
   const Tensor masked = scores.masked_fill(hidden, -std::numeric_limits<float>::infinity());
   return torch::matmul(torch::softmax(masked, -1).to(q.scalar_type()), values)
       .transpose(1, 2)

@@ -17,7 +17,7 @@ namespace {
 
 using torch::Tensor;
 
-bool Looks(const Recipe& recipe) { return recipe.method == GlideSpec::kMethod; }
+bool HasCrossAttention(const Recipe& recipe) { return recipe.method == GlideSpec::kMethod; }
 
 // Returns a setting's value, or `fallback` if the value is 0, the default.
 int64_t NumberOr(const Recipe& recipe, const std::string& setting, int64_t fallback) {
@@ -41,7 +41,7 @@ LlamaShape DraftShape(const Recipe& r) {
 // Returns the target's layers (0-based) that the draft's layers attend to. The setting `kv_layer`
 // (1-based) names the last of them.
 std::vector<int> KvLayers(const Recipe& r) {
-  if (!Looks(r)) return {};
+  if (!HasCrossAttention(r)) return {};
   return GlideSpec::KvLayers(static_cast<int>(r.Number("draft_layers")),
                              static_cast<int>(NumberOr(r, "kv_layer", r.layers)));
 }
@@ -51,9 +51,9 @@ class GlideTask final : public DraftTask {
   GlideTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
         kv_layers_(KvLayers(recipe)),
-        module_({DraftShape(recipe), target_->shape(), Looks(recipe)},
+        module_({DraftShape(recipe), target_->shape(), HasCrossAttention(recipe)},
                 WeightOptionsOf(recipe, device)),
-        block_(Looks(recipe) ? static_cast<int64_t>(recipe.Number("block")) : 0),
+        block_(HasCrossAttention(recipe) ? static_cast<int64_t>(recipe.Number("block")) : 0),
         steps_(static_cast<int64_t>(recipe.Number("eval_steps"))) {}
 
   WeightSet& weights() override { return module_.weights(); }
@@ -64,7 +64,7 @@ class GlideTask final : public DraftTask {
 
   Metrics Learn(const Batch& batch, double scale) override {
     GlideInputs inputs = Inputs(batch);
-    if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
+    if (has_cross_attention()) inputs.last_key = BlockKeys(batch.first_key, block_);
     const Tensor loss = Loss(module_.Forward(inputs), batch, scale);
     loss.backward();
     return {{"loss", loss.item<double>()}};
@@ -74,19 +74,19 @@ class GlideTask final : public DraftTask {
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const double target_flops =
-        looks() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
+        has_cross_attention() ? target_->KeysValuesFlops(rows, batch.length, kv_layers_) : 0.0;
     return target_flops + 3.0 * module_.Flops(rows, batch.length);
   }
 
  private:
   int64_t steps() const override { return steps_; }
   HeldOut EvaluateHeldOut(const Batch& batch) override;
-  bool looks() const { return !kv_layers_.empty(); }
+  bool has_cross_attention() const { return !kv_layers_.empty(); }
 
   // Makes the inputs without last_key.
   GlideInputs Inputs(const Batch& batch) {
     GlideInputs inputs{batch.batch, batch.length, batch.ids, batch.first_key, {}, {}};
-    if (looks()) inputs.keys_values = target_->KeysValues(batch, kv_layers_);
+    if (has_cross_attention()) inputs.keys_values = target_->KeysValues(batch, kv_layers_);
     return inputs;
   }
 
@@ -108,7 +108,7 @@ class GlideTask final : public DraftTask {
 // own step.
 HeldOut GlideTask::EvaluateHeldOut(const Batch& batch) {
   GlideInputs inputs = Inputs(batch);
-  if (looks()) inputs.last_key = BlockKeys(batch.first_key, block_);
+  if (has_cross_attention()) inputs.last_key = BlockKeys(batch.first_key, block_);
   Tensor outputs = module_.Forward(inputs);
   HeldOut held_out{Loss(outputs, batch, 1.0).item<double>(),
                    CountLossTerms(batch),
@@ -116,13 +116,13 @@ HeldOut GlideTask::EvaluateHeldOut(const Batch& batch) {
                    {}};
   std::vector<Tensor>& guesses = held_out.guesses;
   for (int64_t step = 0; step < steps_; ++step) {
-    if (looks()) {
+    if (has_cross_attention()) {
       inputs.last_key = StepKeys(batch.first_key, step);
       outputs = module_.Forward(inputs);
     }
-    const bool again = looks() || step == 0;
-    guesses.push_back(again ? Likeliest(outputs, module_.head().compute).roll(-1, 0)
-                            : guesses.back());
+    const bool has_new_outputs = has_cross_attention() || step == 0;
+    guesses.push_back(has_new_outputs ? Likeliest(outputs, module_.head().compute).roll(-1, 0)
+                                      : guesses.back());
   }
   return held_out;
 }
@@ -132,7 +132,7 @@ Status CheckShape(const Recipe& r) {
   if (s.heads < 1 || s.hidden % (2 * s.heads) != 0 || s.ffn < 1) {
     return Error{"draft_hidden is " + std::to_string(s.hidden) + ", draft_heads " +
                  std::to_string(s.heads) + " and draft_ffn " + std::to_string(s.ffn) +
-                 ", expected heads of an even width, and none below 1"};
+                 ", expected an even width of each head and no value below 1"};
   }
   const std::vector<int> layers = KvLayers(r);
   if (layers.empty() || (layers.front() >= 0 && layers.back() < r.layers)) return {};
@@ -152,7 +152,9 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
   draft.method = GlideSpec::kMethod;
   draft.kv_layers = KvLayers(info.recipe);
-  if (Looks(info.recipe)) draft.block_size = static_cast<int>(info.recipe.Number("block"));
+  if (HasCrossAttention(info.recipe)) {
+    draft.block_size = static_cast<int>(info.recipe.Number("block"));
+  }
   const LlamaShape s = DraftShape(info.recipe);
   draft.blocks.hidden = static_cast<int>(s.hidden);
   draft.blocks.ffn = static_cast<int>(s.ffn);
@@ -167,9 +169,10 @@ constexpr Setting kLayers = {"draft_layers", "1", Whole(1, 64), "layers of the d
 constexpr Setting kHidden = {"draft_hidden", "0", Whole(0, kMostHidden),
                              "width of the draft (0: the target's)", Change::kNever};
 constexpr Setting kFfn = {"draft_ffn", "0", Whole(0, kMostFfn),
-                          "its inner feed-forward width (0: the target's)", Change::kNever};
+                          "feed-forward width of the draft (0: the target's)", Change::kNever};
 constexpr Setting kHeads = {"draft_heads", "0", Whole(0, kMostHeads),
-                            "its heads, of keys as well (0: the target's)", Change::kNever};
+                            "query heads and key-value heads of the draft (0: the target's)",
+                            Change::kNever};
 constexpr Setting kSteps = {"eval_steps", "5", Whole(1, 16),
                             "draft steps evaluated on held-out text", Change::kFree};
 

@@ -18,7 +18,7 @@ GlideModule::GlideModule(const GlideShape& shape, WeightOptions options)
   for (int i = 0; i < s.layers; ++i) {
     const std::string prefix = std::string(GlideSpec::kLayers) + std::to_string(i) + ".";
     Layer layer{AddBlock(weights_, prefix, s, /*has_input_norm=*/true, kInitialDeviation)};
-    if (shape.looks) {
+    if (shape.has_cross_attention) {
       layer.cross_q = &weights_.AddMatrix(spec.CrossQuery(i), kInitialDeviation);
       layer.cross_out = &weights_.AddMatrix(spec.CrossOutput(i), kInitialDeviation);
     }
@@ -57,7 +57,7 @@ double GlideModule::Flops(int64_t rows, int64_t length) const {
   const double layers = static_cast<double>(own.layers);
   double flops = layers * BlockFlops(own, rows, length) +
                  2.0 * static_cast<double>(rows * own.vocab * own.hidden);
-  if (shape_.looks) {
+  if (shape_.has_cross_attention) {
     const int64_t inner = target.heads * target.head_dim;
     flops += layers * (4.0 * static_cast<double>(rows * inner * own.hidden) +
                        AttentionFlops(target, rows, length));

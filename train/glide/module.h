@@ -13,7 +13,7 @@ namespace foretoken::train {
 struct GlideShape {
   LlamaShape draft;
   LlamaShape target;
-  bool looks = true;  // has cross-attention
+  bool has_cross_attention = true;
 };
 
 struct GlideInputs {

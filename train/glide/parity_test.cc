@@ -15,31 +15,35 @@ class GlideParity : public ParityTest {
  protected:
   // Makes a draft with random weights, exports it for the engine, and makes a random document with
   // the target's keys and values.
-  void Make(const std::string& method, int64_t layers) {
+  void MakeDraft(const std::string& method, int64_t layers) {
     const LlamaShape& target = target_->shape();
-    LlamaShape own = target;
-    own.layers = layers;
-    own.hidden = 96;
-    own.ffn = 80;
-    own.heads = own.kv_heads = 3;
-    own.head_dim = 32;
-    own.rope_dim = 0;
-    looks_ = method == "glide";
+    LlamaShape draft = target;
+    draft.layers = layers;
+    draft.hidden = 96;
+    draft.ffn = 80;
+    draft.heads = draft.kv_heads = 3;
+    draft.head_dim = 32;
+    draft.rope_dim = 0;
+    has_cross_attention_ = method == "glide";
     module_ = std::make_unique<GlideModule>(
-        GlideShape{own, target, looks_},
+        GlideShape{draft, target, has_cross_attention_},
         WeightOptions{torch::kFloat32, torch::kCPU, NormalWeights(3)});
     std::map<std::string, std::string> settings = {{"draft_layers", std::to_string(layers)},
                                                    {"draft_hidden", "96"},
                                                    {"draft_ffn", "80"},
                                                    {"draft_heads", "3"}};
-    if (looks_) settings.insert({{"block", std::to_string(kSteps)}, {"kv_layer", "0"}});
+    if (has_cross_attention_) {
+      settings.insert({{"block", std::to_string(kSteps)}, {"kv_layer", "0"}});
+    }
     ExportRandom(module_->weights(), method, settings);
     const Batch batch = RandomDocument(target.vocab, kLength);
     tokens_ = TokensOf(batch.ids);
     inputs_ = {1, kLength, batch.ids, batch.first_key, {}, {}};
-    std::vector<int> read(static_cast<size_t>(layers));
-    for (int64_t m = 0; m < layers; ++m) read[m] = static_cast<int>(target.layers - layers + m);
-    if (looks_) inputs_.keys_values = target_->KeysValues(batch, read);
+    std::vector<int> target_layers(static_cast<size_t>(layers));
+    for (int64_t m = 0; m < layers; ++m) {
+      target_layers[m] = static_cast<int>(target.layers - layers + m);
+    }
+    if (has_cross_attention_) inputs_.keys_values = target_->KeysValues(batch, target_layers);
   }
 
   // Returns the logits of training's forward pass, in which position p attends to the target's
@@ -60,7 +64,7 @@ class GlideParity : public ParityTest {
     ++compared_;
   }
 
-  bool looks_ = false;
+  bool has_cross_attention_ = false;
   std::unique_ptr<GlideModule> module_;
   GlideInputs inputs_;
   std::vector<Token> tokens_;
@@ -69,18 +73,18 @@ class GlideParity : public ParityTest {
 
 // The logits of a block in training equal those of a draft whose root is the block's first
 // position.
-TEST_F(GlideParity, BlocksAreDrafts) {
+TEST_F(GlideParity, BlocksMatchDrafts) {
   torch::NoGradGuard no_grad;
-  Make("glide", 1);
+  MakeDraft("glide", 1);
   const Tensor logits = Logits(BlockKeys(inputs_.first_key, kSteps));
   for (int64_t t = kSteps; t + kSteps <= kLength; t += kSteps) ExpectSteps(t, logits);
   EXPECT_EQ(compared_, 5);
 }
 
-TEST_F(GlideParity, TargetsOfOtherFamilies) {
+TEST_F(GlideParity, BlocksMatchDraftsOnOtherFamilies) {
   torch::NoGradGuard no_grad;
   OnOtherFamilies([&] {
-    Make("glide", 1);
+    MakeDraft("glide", 1);
     const Tensor logits = Logits(BlockKeys(inputs_.first_key, kSteps));
     for (int64_t t = kSteps; t + kSteps <= kLength; t += kSteps) ExpectSteps(t, logits);
   });
@@ -90,9 +94,9 @@ TEST_F(GlideParity, TargetsOfOtherFamilies) {
 // With two layers, the draft's keys of positions before the root depend on the mask, too. Each of
 // these positions attends to the target's positions before it; the root and the tokens after it
 // attend to those before the root.
-TEST_F(GlideParity, StepsOfTwoLayers) {
+TEST_F(GlideParity, TwoLayerStepsMatch) {
   torch::NoGradGuard no_grad;
-  Make("glide", 2);
+  MakeDraft("glide", 2);
   for (int64_t t = 1; t + kSteps <= kLength; t += 3) {
     const Tensor last = StepKeys(inputs_.first_key, 0);
     last.narrow(1, t, kLength - t).fill_(t - 1);
@@ -101,9 +105,9 @@ TEST_F(GlideParity, StepsOfTwoLayers) {
   EXPECT_EQ(compared_, 7);
 }
 
-TEST_F(GlideParity, VanillaSteps) {
+TEST_F(GlideParity, VanillaStepsMatch) {
   torch::NoGradGuard no_grad;
-  Make("vanilla", 2);
+  MakeDraft("vanilla", 2);
   const Tensor logits = Logits({});
   for (int64_t t = 1; t + kSteps <= kLength; t += 3) ExpectSteps(t, logits);
   EXPECT_EQ(compared_, 7);

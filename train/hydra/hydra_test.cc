@@ -8,7 +8,7 @@
 namespace foretoken::train {
 namespace {
 
-TEST_F(ParityTest, HydraGradientsOfAllWeights) {
+TEST_F(ParityTest, HydraGradientsMatchFiniteDifferences) {
   const Batch batch = RandomDocument(target_->shape().vocab, 10);
   const Tensor features = target_->Features(batch);
   HydraModule module(*target_, {2, 2, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
@@ -30,7 +30,7 @@ TEST_F(ParityTest, HydraGradientsOfAllWeights) {
 
 // For a linear head, the mean over many draws equals the value without dropout. A head with one
 // block is linear, because its nonlinear part is initialised to 0.
-TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
+TEST_F(ParityTest, HydraDropoutKeepsTheMean) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 6);
   HydraModule module(*target_, {2, 1, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
@@ -39,19 +39,19 @@ TEST_F(ParityTest, HydrasDropoutKeepsTheMean) {
   const auto states = [&](double rate, uint64_t key) {
     return module.States(0, batch, prefix, rows, {rate, key});
   };
-  const Tensor whole = module.States(0, batch, prefix, rows);
-  EXPECT_TRUE(states(0.0, 7).equal(whole));
+  const Tensor without_dropout = module.States(0, batch, prefix, rows);
+  EXPECT_TRUE(states(0.0, 7).equal(without_dropout));
   EXPECT_TRUE(states(0.2, 7).equal(states(0.2, 7)));
   EXPECT_FALSE(states(0.2, 7).equal(states(0.2, 8)));
-  Tensor sum = torch::zeros_like(whole);
+  Tensor sum = torch::zeros_like(without_dropout);
   constexpr int kDraws = 2000;
   for (uint64_t key = 0; key < kDraws; ++key) sum += states(0.2, key);
-  ExpectNear(sum / kDraws, whole, 0.06);
+  ExpectNear(sum / kDraws, without_dropout, 0.06);
 }
 
 // An element that survives both of a head's dropouts (of its input and of its scores) is scaled
 // twice, and every other element is 0. The dropouts of different heads are independent.
-TEST_F(ParityTest, HydrasDropoutIsAheadOfBlocksAndScores) {
+TEST_F(ParityTest, HydraDropoutPrecedesBlocksAndOutput) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 40);
   HydraModule module(*target_, {2, 1, true}, {torch::kFloat32, torch::kCPU, NormalWeights(3)});
@@ -82,7 +82,7 @@ TEST_F(RunTest, KilledHydraRunContinuesBitForBit) {
 }
 
 // A batch's dropout does not depend on the worker that processes it; evaluation has no dropout.
-TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
+TEST_F(RunTest, HydraDropoutIsTheSameForTwoWorkers) {
   MakeTarget(FileType::kQ8_0, 20);
   int runs = 0;
   const auto losses = [&](double rate, int64_t workers, double lr) {
@@ -107,7 +107,7 @@ TEST_F(RunTest, HydrasDropoutIsTheSameForTwoWorkers) {
   EXPECT_EQ(heldout(with[5]), heldout(without[5]));
 }
 
-TEST_F(RunTest, HydrasDropoutIsChecked) {
+TEST_F(RunTest, HydraRefusesInvalidDropout) {
   for (const char* wrong : {"1", "-0.1"}) {
     TrainOptions run = TinyDraftRun(directory_, directory_ + "/none", "hydra");
     run.recipe.settings["dropout"] = wrong;

@@ -36,8 +36,9 @@ HydraModule::Head HydraModule::NewHead(const HydraSpec& spec, int index) {
   for (int j = 1; j < shape_.layers; ++j) {
     head.blocks.push_back(layer(spec.BlockWeight(index, j), spec.BlockBias(index, j)));
   }
-  head.scores = shape_.shared_output ? &target_.head_matrix()
-                                     : &weights_.AddCopy(spec.Output(index).name, target_.head());
+  head.output_matrix = shape_.shared_output
+                           ? &target_.head_matrix()
+                           : &weights_.AddCopy(spec.Output(index).name, target_.head());
   return head;
 }
 
@@ -55,19 +56,21 @@ Tensor HydraModule::Prefix(const Batch& batch, const Tensor& features) {
 
 Tensor HydraModule::States(int64_t head, const Batch& batch, const Tensor& prefix,
                            const Tensor& rows, const HydraDropout& dropout) const {
-  std::vector<Tensor> input = {prefix.index_select(0, rows)};
+  std::vector<Tensor> parts = {prefix.index_select(0, rows)};
   for (int64_t i = 0; i <= head; ++i) {
-    input.push_back(target_.Embeddings(batch.targets.index_select(0, rows + i)));
+    parts.push_back(target_.Embeddings(batch.targets.index_select(0, rows + i)));
   }
   const auto apply = [](const Tensor& x, const Layer& layer) {
     return Linear(x, *layer.weight).to(torch::kFloat32) + layer.bias;
   };
   const uint64_t key = Mix(dropout.key ^ static_cast<uint64_t>(head));
-  uint64_t place = 0;
-  const auto drop = [&](const Tensor& x) { return Dropped(x, dropout.rate, Mix(key ^ place++)); };
-  const Tensor both = drop(torch::cat(input, 1));
-  Tensor y = apply(both, Of(head).skip) + torch::silu(apply(both, Of(head).fc));
-  for (const Layer& block : Of(head).blocks) {
+  uint64_t dropout_index = 0;
+  const auto drop = [&](const Tensor& x) {
+    return Dropped(x, dropout.rate, Mix(key ^ dropout_index++));
+  };
+  const Tensor input = drop(torch::cat(parts, 1));
+  Tensor y = apply(input, HeadAt(head).skip) + torch::silu(apply(input, HeadAt(head).fc));
+  for (const Layer& block : HeadAt(head).blocks) {
     y = drop(y);
     y = y + torch::silu(apply(y.to(prefix.scalar_type()), block));
   }

@@ -38,7 +38,7 @@ class HydraModule {
   // token after the row, and the text's tokens take the place of earlier guesses.
   torch::Tensor States(int64_t head, const Batch& batch, const torch::Tensor& prefix,
                        const torch::Tensor& rows, const HydraDropout& dropout = {}) const;
-  const Matrix& scores(int64_t head) const { return *Of(head).scores; }
+  const Matrix& scores(int64_t head) const { return *HeadAt(head).output_matrix; }
 
   // Forward floating-point operations of Prefix, and of a head's States.
   double PrefixFlops(int64_t rows, int64_t length) const;
@@ -52,9 +52,9 @@ class HydraModule {
   struct Head {
     Layer fc, skip;
     std::vector<Layer> blocks;
-    const Matrix* scores;
+    const Matrix* output_matrix;
   };
-  const Head& Of(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
+  const Head& HeadAt(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
   Head NewHead(const HydraSpec& spec, int index);
 
   const FrozenTarget& target_;

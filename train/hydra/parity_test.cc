@@ -44,9 +44,9 @@ void HydraParity::ExpectHeads() {
 }
 
 // The logits of the engine's heads equal those of the training module's heads.
-TEST_F(HydraParity, HeadsAreTrainings) { ExpectHeads(); }
+TEST_F(HydraParity, HeadsMatchTraining) { ExpectHeads(); }
 
-TEST_F(HydraParity, TargetsOfOtherFamilies) {
+TEST_F(HydraParity, HeadsMatchTrainingOnOtherFamilies) {
   OnOtherFamilies([&] { ExpectHeads(); });
 }
 

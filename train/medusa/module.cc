@@ -15,15 +15,16 @@ MedusaModule::MedusaModule(const FrozenTarget& target, int64_t heads, bool share
     // Zeros, so that a head starts as the identity.
     head.linear = &weights_.AddMatrix(spec.BlockWeight(k, 0), /*deviation=*/0.0);
     head.bias = weights_.AddZeros(spec.BlockBias(k, 0));
-    head.scores = shared_output
-                      ? &target.head_matrix()
+    head.output_matrix =
+        shared_output ? &target.head_matrix()
                       : &weights_.AddCopy(spec.Output(k, kBlocks), target.head_matrix().compute);
     heads_.push_back(std::move(head));
   }
 }
 
 Tensor MedusaModule::States(int64_t head, const Tensor& features) const {
-  const Tensor inner = Linear(features, *Of(head).linear).to(torch::kFloat32) + Of(head).bias;
+  const Tensor inner =
+      Linear(features, *HeadAt(head).linear).to(torch::kFloat32) + HeadAt(head).bias;
   return features + torch::silu(inner).to(features.scalar_type());
 }
 

@@ -23,15 +23,15 @@ class MedusaModule {
   int64_t heads() const { return static_cast<int64_t>(heads_.size()); }
   // Returns y of `features` [rows, hidden], in their type; logits are y * scores(head)^T.
   torch::Tensor States(int64_t head, const torch::Tensor& features) const;
-  const Matrix& scores(int64_t head) const { return *Of(head).scores; }
+  const Matrix& scores(int64_t head) const { return *HeadAt(head).output_matrix; }
 
  private:
   struct Head {
     const Matrix* linear;
     torch::Tensor bias;
-    const Matrix* scores;
+    const Matrix* output_matrix;
   };
-  const Head& Of(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
+  const Head& HeadAt(int64_t head) const { return heads_[static_cast<size_t>(head)]; }
 
   WeightSet weights_;
   std::vector<Head> heads_;

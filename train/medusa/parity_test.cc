@@ -9,7 +9,7 @@ namespace foretoken::train {
 namespace {
 
 // The logits of the engine's heads equal those of the training module's heads.
-TEST_F(ParityTest, MedusasHeadsAreTrainings) {
+TEST_F(ParityTest, MedusaHeadsMatchTraining) {
   torch::NoGradGuard no_grad;
   const Batch batch = RandomDocument(target_->shape().vocab, 12);
   const Tensor features = target_->Features(batch).contiguous();
