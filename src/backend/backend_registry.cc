@@ -16,18 +16,18 @@ Result<std::unique_ptr<Backend>> MakeCpu(std::string_view variant, const Backend
   return NewCpuBackend(cpu);
 }
 
-std::vector<std::string_view> CpuVariants(bool here) {
+std::vector<std::string_view> CpuVariants(bool on_this_machine) {
   std::vector<std::string_view> names;
-  for (const CpuIsa isa : here ? AvailableCpuIsas() : AllCpuIsas())
+  for (const CpuIsa isa : on_this_machine ? AvailableCpuIsas() : AllCpuIsas())
     names.push_back(CpuIsaName(isa));
   return names;
 }
 
 struct Device {
   std::string_view name;
-  // The variants that may follow the colon: with `here`, those that this machine supports;
-  // otherwise, all known ones.
-  std::vector<std::string_view> (*variants)(bool here);
+  // The variants that may follow the colon: with `on_this_machine`, those that this machine
+  // supports; otherwise, all known ones.
+  std::vector<std::string_view> (*variants)(bool on_this_machine);
   // `variant`: a known one, or "" for the fastest on this machine.
   Result<std::unique_ptr<Backend>> (*make)(std::string_view variant, const BackendOptions& options);
 };
@@ -43,17 +43,18 @@ Result<std::unique_ptr<Backend>> NewBackend(std::string_view name, const Backend
   for (const Device& device : kDevices) {
     if (device.name != name.substr(0, colon)) continue;
     if (colon == name.size()) return device.make("", options);
-    const auto known = device.variants(/*here=*/false);
+    const auto known = device.variants(/*on_this_machine=*/false);
     if (std::ranges::find(known, variant) != known.end()) return device.make(variant, options);
   }
-  return Error{"backend: no '" + std::string(name) + "'; known: " + CommaList(BackendNames())};
+  return Error{"backend: unknown name '" + std::string(name) +
+               "'; known: " + CommaList(BackendNames())};
 }
 
 std::vector<std::string> BackendNames() {
   std::vector<std::string> names;
   for (const Device& device : kDevices) {
     names.emplace_back(device.name);
-    for (const std::string_view variant : device.variants(/*here=*/true)) {
+    for (const std::string_view variant : device.variants(/*on_this_machine=*/true)) {
       names.push_back(std::string(device.name) + ":" + std::string(variant));
     }
   }

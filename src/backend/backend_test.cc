@@ -37,12 +37,12 @@ std::vector<float> Rounded(DType type, const std::vector<float>& x) {
   return rounded;
 }
 
-TEST_P(BackendTest, NamesItself) {
+TEST_P(BackendTest, HasANameAndTheGivenThreads) {
   EXPECT_FALSE(backend().Name().empty());
   EXPECT_EQ(backend().threads(), 2);
 }
 
-TEST_P(BackendTest, AllocatesZerosAndCopies) {
+TEST_P(BackendTest, AllocatesAlignedZerosAndDownloadsWhatWasUploaded) {
   for (DType type : testing::kCacheTypes) {
     const Buffer b = *backend().Allocate(type, 3, 64);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(b.tensor.data) % 64, 0u);
@@ -84,7 +84,7 @@ class PagedRowsTest : public BackendTest {
 };
 
 // Paged rows hold the same values as rows of one tensor.
-TEST_P(PagedRowsTest, HoldWhatRowsInOnePieceHold) {
+TEST_P(PagedRowsTest, HoldTheValuesOfContiguousRows) {
   EachCache([&](DType, const PagedRows& cache) {
     EXPECT_EQ(Values(backend(), cache, 0, kRows), want_);
     EXPECT_EQ(Values(backend(), cache.Groups(0, 1), 60, 1),
@@ -94,7 +94,7 @@ TEST_P(PagedRowsTest, HoldWhatRowsInOnePieceHold) {
 }
 
 // Several caches, runs across the end of a page, an empty run.
-TEST_P(PagedRowsTest, StoreRowsOfSeveralSequences) {
+TEST_P(PagedRowsTest, StoreRowsWritesRunsOfSeveralSequences) {
   EachCache([&](DType type, const PagedRows& first) {
     const auto pages = testing::NewPages(backend(), type, kRows, kCols, first.group_cols, 2);
     const PagedRows second = pages.rows();
@@ -117,7 +117,7 @@ TEST_P(PagedRowsTest, CompactRowsKeepsTheOrder) {
   });
 }
 
-TEST_P(PagedRowsTest, CopyRowsLeavesTheOthers) {
+TEST_P(PagedRowsTest, CopyRowsLeavesOtherRowsUnchanged) {
   EachCache([&](DType type, const PagedRows& cache) {
     const auto pages = testing::NewPages(backend(), type, kRows, kCols, cache.group_cols, 3);
     const Buffer zeros = *backend().Allocate(DType::kF32, kRows, kCols);
@@ -130,7 +130,7 @@ TEST_P(PagedRowsTest, CopyRowsLeavesTheOthers) {
   });
 }
 
-TEST_P(BackendTest, StoresEveryKindOfNumber) {
+TEST_P(BackendTest, StoreRowsRoundsLikeQuantize) {
   std::vector<float> x = {0.0f,  -0.0f,  1.0f,        -65504.0f,  65519.0f, 65520.0f,
                           1e-7f, -6e-8f, 2e-8f,       6.1e-5f,    1.0f / 3, -HUGE_VALF,
                           3e38f, 1e-40f, 1.00390625f, 1.01171875f};
@@ -219,7 +219,7 @@ TEST_P(BackendTest, RopeInBothPairings) {
 
 // Rows in any order and with repetitions, into columns of wider rows; and ascending rows, in place.
 // With 3,000 columns, several threads copy.
-TEST_P(BackendTest, GatherTakesTheRowsInTheirOrder) {
+TEST_P(BackendTest, GatherKeepsTheGivenOrder) {
   for (const int64_t cols : {4, 3000}) {
     std::vector<float> x(static_cast<size_t>(10 * cols));
     for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
@@ -244,7 +244,7 @@ TEST_P(BackendTest, GatherTakesTheRowsInTheirOrder) {
   }
 }
 
-TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
+TEST_P(BackendTest, ArgMaxTakesTheLowestIdOfEqualsAndIgnoresNan) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float low = -std::numeric_limits<float>::infinity();
   for (int64_t n : {1, 3, 16, 31, 32, 100}) {
@@ -266,7 +266,7 @@ TEST_P(BackendTest, ArgMaxTakesTheLowestOfEqualsAndNoNan) {
   }
 }
 
-TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
+TEST_P(BackendTest, TopKIsThePrefixOfAFullSort) {
   const float low = -std::numeric_limits<float>::infinity();
   for (int64_t n : {1, 3, 16, 31, 64, 65, 1000}) {
     for (int count : {1, 2, 10}) {
@@ -290,11 +290,11 @@ TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
         }
         std::ranges::stable_sort(order, [&](Token p, Token q) { return row[p] > row[q]; });
         for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-          const RankedToken& each = got[static_cast<size_t>(r * count) + i];
-          ASSERT_EQ(each.token, i < order.size() ? order[i] : kNoToken) << n << " row " << r;
-          if (each.token == kNoToken) break;
-          const double want = row[each.token] - std::log(sum);
-          EXPECT_NEAR(each.log_share, want, 2e-5 + 1e-6 * std::fabs(want)) << n << " row " << r;
+          const RankedToken& ranked = got[static_cast<size_t>(r * count) + i];
+          ASSERT_EQ(ranked.token, i < order.size() ? order[i] : kNoToken) << n << " row " << r;
+          if (ranked.token == kNoToken) break;
+          const double want = row[ranked.token] - std::log(sum);
+          EXPECT_NEAR(ranked.log_share, want, 2e-5 + 1e-6 * std::fabs(want)) << n << " row " << r;
         }
       }
     }
@@ -303,12 +303,12 @@ TEST_P(BackendTest, TopKIsTheFrontOfAFullSort) {
 
 // TopK gives only kNoToken for a row with NaN, +infinity or a huge logit; -infinity is an ordinary
 // logit.
-TEST_P(BackendTest, TopKOfWhatNoNetworkGivesIsNothing) {
+TEST_P(BackendTest, TopKOfUnusableLogitsIsEmpty) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float high = std::numeric_limits<float>::infinity();
-  const std::vector<float> odd = {nan, high, 2e6f, -2e6f, -high};
-  std::vector<float> x(odd.size() * 40, 1.0f);
-  for (size_t r = 0; r < odd.size(); ++r) x[r * 40 + 37] = odd[r];
+  const std::vector<float> special = {nan, high, 2e6f, -2e6f, -high};
+  std::vector<float> x(special.size() * 40, 1.0f);
+  for (size_t r = 0; r < special.size(); ++r) x[r * 40 + 37] = special[r];
   const Buffer b = Filled(backend(), 5, 40, x);
   std::vector<RankedToken> got(10);
   backend().TopK(b.tensor, 2, got);
@@ -326,7 +326,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, BackendTest, ::testing::ValuesIn(testing::Tes
                          [](const auto& info) { return info.param.ParameterName(); });
 
 // NewBackend makes a backend of every name in BackendNames.
-TEST(Backends, EveryNameMakesOne) {
+TEST(Backends, EveryListedNameMakesABackend) {
   for (const std::string& name : BackendNames()) {
     const auto backend = NewBackend(name, {.threads = 3});
     ASSERT_TRUE(backend.ok()) << backend.error().message;
@@ -343,22 +343,22 @@ TEST(Backends, AVariantIsNamedAfterAColon) {
   EXPECT_EQ((*NewBackend("cpu"))->Name(), (*NewBackend(BackendNames().back()))->Name());
 }
 
-TEST(Backends, UnknownNamesAreRefusedWithThoseThatAreKnown) {
+TEST(Backends, UnknownNamesAreRefusedWithAListOfKnownOnes) {
   for (const char* name : {"", "gpu", "cpu:", "cpu:mmx", "cpu:auto", ":avx2", "cpu:avx2:avx2"}) {
     const auto backend = NewBackend(name);
     ASSERT_FALSE(backend.ok()) << name;
-    EXPECT_TRUE(backend.error().message.starts_with("backend: no '" + std::string(name) +
+    EXPECT_TRUE(backend.error().message.starts_with("backend: unknown name '" + std::string(name) +
                                                     "'; known: cpu, cpu:portable"))
         << backend.error().message;
   }
 }
 
-TEST(CpuIsas, ThePortableOneIsAlwaysThere) {
+TEST(CpuIsas, ThePortableSetIsAlwaysAvailable) {
   EXPECT_EQ(AvailableCpuIsas().front(), CpuIsa::kPortable);
 }
 
 // kAuto picks the last of the available sets.
-TEST(CpuIsas, TheLastIsWhatAutoTakes) {
+TEST(CpuIsas, AutoPicksTheLastAvailableSet) {
   const auto backend = NewCpuBackend();
   ASSERT_TRUE(backend.ok());
   EXPECT_EQ((*backend)->Name(), "cpu/" + std::string(CpuIsaName(AvailableCpuIsas().back())));
@@ -370,7 +370,7 @@ TEST(CpuIsas, KernelsCarryTheNameOfTheirSet) {
   }
 }
 
-TEST(CpuIsas, ASetOfAnotherMachineIsRefusedByName) {
+TEST(CpuIsas, AnUnavailableSetIsRefusedByName) {
   const std::vector<CpuIsa> here = AvailableCpuIsas();
   for (const CpuIsa isa : AllCpuIsas()) {
     const auto kernels = KernelsFor(isa);
@@ -384,7 +384,7 @@ TEST(CpuIsas, ASetOfAnotherMachineIsRefusedByName) {
 #if defined(__x86_64__)
 // Every available set is tested; their order, from the slowest to the fastest, only says which one
 // is preferred.
-TEST(CpuIsas, PairsOfBf16ComeBeforeFloatsOnIntelsCores) {
+TEST(CpuIsas, FloatsArePreferredToBf16PairsOnIntelCores) {
   const std::vector<CpuIsa> isas = AvailableCpuIsas();
   const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);
   const auto floats = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512Vnni);

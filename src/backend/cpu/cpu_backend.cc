@@ -169,9 +169,9 @@ void CpuBackend::TopK(Tensor logits, int count, std::span<RankedToken> out) {
     const auto top = out.subspan(static_cast<size_t>(r * count), static_cast<size_t>(count));
     const float sum = kernels_.top_k(FloatRow(logits, r), logits.cols, count, top.data());
     const float log_sum_exp = top[0].log_share + std::log(sum);
-    for (RankedToken& each : top) {
-      each.log_share -= log_sum_exp;
-      if (sum == 0) each.token = kNoToken;
+    for (RankedToken& ranked : top) {
+      ranked.log_share -= log_sum_exp;
+      if (sum == 0) ranked.token = kNoToken;
     }
   });
 }

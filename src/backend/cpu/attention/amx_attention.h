@@ -31,7 +31,7 @@ class TileAttention {
         steps_((u.head_dim + kStep - 1) / kStep),
         queries_(u.row_count * u.heads),
         tiles_((queries_ + kLanes - 1) / kLanes),
-        whole_(u.head_dim % kStep == 0) {
+        has_whole_steps_(u.head_dim % kStep == 0) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<std::byte>(int64_t{kParts} * tiles_ * steps_ * kTileBytes);
     keys_ = pieces.Take<std::byte>(int64_t{kParts} * kBlocks * 2 * steps_ * kTileBytes);
@@ -59,7 +59,7 @@ class TileAttention {
 
   void Widen(const AttentionRow& row, int from, int index) {
     RowPrefetcher prefetcher(u_, row, from + kBlock, prefetcher_.next);
-    if (!whole_) {
+    if (!has_whole_steps_) {
       WidenAll<0>(row, from, index, prefetcher);
     } else if (steps_ == 2) {
       WidenAll<2>(row, from, index, prefetcher);
@@ -110,7 +110,7 @@ class TileAttention {
       float* to = u_.rows[query / u_.heads].out + query % u_.heads * u_.head_dim;
       for (int d = 0; d < u_.head_dim; d += kStep, from += 2 * kLanes * kLanes) {
         F a = Load(from) * factor, b = Load(from + kLanes * kLanes) * factor;
-        if (kType != CacheType::kQ8_0 && whole_) InOrder(a, b);
+        if (kType != CacheType::kQ8_0 && has_whole_steps_) RestoreOrder(a, b);
         StoreFirst(a, to + d, u_.head_dim - d);
         if (d + kLanes < u_.head_dim) StoreFirst(b, to + d + kLanes, u_.head_dim - d - kLanes);
       }
@@ -155,7 +155,7 @@ class TileAttention {
           a = LoadFirst(q + d, n);
           if (n > kLanes) b = LoadFirst(q + d + kLanes, n - kLanes);
         }
-        if (kType == CacheType::kF16 && whole_) InPairs(a, b);
+        if (kType == CacheType::kF16 && has_whole_steps_) SplitEvenOdd(a, b);
         x[0][i] = CutStep<kParts>(a, b);
         if constexpr (kParts == 2) x[1][i] = CutPairs(LowPart(a), LowPart(b));
       }
@@ -168,9 +168,9 @@ class TileAttention {
     Store(Splat(kLowest), tops_ + tile * kLanes);
     for (int i = 0; i < kLanes; ++i) {
       const int query = tile * kLanes + i;
-      const bool some = query < queries_;
-      begins_[query] = some ? u_.rows[query / u_.heads].begin : 0;
-      counts_[query] = some ? u_.rows[query / u_.heads].count : 0;
+      const bool exists = query < queries_;
+      begins_[query] = exists ? u_.rows[query / u_.heads].begin : 0;
+      counts_[query] = exists ? u_.rows[query / u_.heads].count : 0;
     }
   }
 
@@ -481,7 +481,7 @@ class TileAttention {
   const AttentionUnit& u_;
   int steps_;  // steps of a head, of kStep elements each
   int queries_, tiles_;
-  bool whole_;  // head_dim is a multiple of kStep
+  bool has_whole_steps_;  // head_dim is a multiple of kStep
   RowPrefetcher prefetcher_;
   // Where the key tiles of sixteen positions lie. `stride`: bytes between rows; `step`: bytes
   // between the steps of a head.

@@ -43,9 +43,9 @@ FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
   low = _mm512_add_epi16(_mm512_permutexvar_epi16(x, lasts),
                          _mm512_and_si512(moved, _mm512_set1_epi16(static_cast<int16_t>(0x8f80))));
   // Exponents 0 and 31: values below 2^-14, infinities and NaN.
-  const __mmask32 others = _mm512_testn_epi16_mask(_mm512_add_epi16(x, _mm512_set1_epi16(0x0400)),
-                                                   _mm512_set1_epi16(0x7800));
-  if (__builtin_expect(others != 0, 0)) {
+  const __mmask32 special = _mm512_testn_epi16_mask(_mm512_add_epi16(x, _mm512_set1_epi16(0x0400)),
+                                                    _mm512_set1_epi16(0x7800));
+  if (__builtin_expect(special != 0, 0)) {
     __m256i words[2][2];
     for (int i = 0; i < 2; ++i) {
       F wide;
@@ -56,9 +56,9 @@ FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
           _mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(LowPart(wide).v[0]), 16));
     }
     high = _mm512_mask_mov_epi16(
-        high, others, _mm512_inserti64x4(_mm512_castsi256_si512(words[0][0]), words[0][1], 1));
+        high, special, _mm512_inserti64x4(_mm512_castsi256_si512(words[0][0]), words[0][1], 1));
     low = _mm512_mask_mov_epi16(
-        low, others, _mm512_inserti64x4(_mm512_castsi256_si512(words[1][0]), words[1][1], 1));
+        low, special, _mm512_inserti64x4(_mm512_castsi256_si512(words[1][0]), words[1][1], 1));
   }
 }
 
@@ -126,22 +126,22 @@ FT_INLINE F KeepLanes(__mmask16 lanes, F a, F b) {  // a in `lanes`, b elsewhere
 }
 
 // Permutes the 32 lanes of a and b: a becomes the lanes that `first` lists, b the lanes that are
-// `behind` places after these.
-FT_INLINE void Pick(__m512i first, int behind, F& a, F& b) {
-  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(behind));
+// `offset` places after these.
+FT_INLINE void Pick(__m512i first, int offset, F& a, F& b) {
+  const __m512i second = _mm512_add_epi32(first, _mm512_set1_epi32(offset));
   const __m512 picked = _mm512_permutex2var_ps(a.v[0], first, b.v[0]);
   b.v[0] = _mm512_permutex2var_ps(a.v[0], second, b.v[0]);
   a.v[0] = picked;
 }
 
 // Moves the elements with even indices, of the 32 in a and b, to a, and the others to b.
-FT_INLINE void InPairs(F& a, F& b) {
+FT_INLINE void SplitEvenOdd(F& a, F& b) {
   Pick(_mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), 1, a, b);
 }
 
 // Restores the order of 32 elements that WidenValues left in groups of four, alternating between a
 // and b.
-FT_INLINE void InOrder(F& a, F& b) {
+FT_INLINE void RestoreOrder(F& a, F& b) {
   Pick(_mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 4, 5, 6, 7, 20, 21, 22, 23), 8, a, b);
 }
 

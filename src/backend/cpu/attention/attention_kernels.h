@@ -16,20 +16,20 @@ namespace foretoken::FT_ISA {
 inline constexpr float kLowest = -3.402823466e38f;
 
 // A mask of the positions [at, at + 16) that are in [begin, count).
-FT_INLINE I Seen(int at, int begin, int count) {
+FT_INLINE I AttendedLanes(int at, int begin, int count) {
   const I position = LaneNumbers() + Splat(at);
   return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
 // Sets the scores of a span's blocks to -infinity at positions that the query's row does not attend
 // to. Returns the largest score in each lane, or `top` where that is larger.
-FT_INLINE F HideUnseen(const AttentionRow& row, int at, int blocks, F top, float* scores) {
+FT_INLINE F HideUnattended(const AttentionRow& row, int at, int blocks, F top, float* scores) {
   for (int b = 0; b < blocks; ++b) {
-    const int from = at + b * kKeys;
-    F x = Load(scores + b * kKeys);
-    if (row.begin > from || row.count < from + kKeys) {
-      x = Select(Seen(from, row.begin, row.count), x, Splat(-__builtin_inff()));
-      Store(x, scores + b * kKeys);
+    const int from = at + b * kBlockPositions;
+    F x = Load(scores + b * kBlockPositions);
+    if (row.begin > from || row.count < from + kBlockPositions) {
+      x = Select(AttendedLanes(from, row.begin, row.count), x, Splat(-__builtin_inff()));
+      Store(x, scores + b * kBlockPositions);
     }
     top = Max(x, top);
   }
@@ -46,18 +46,18 @@ FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
 template <typename Numbers>
 class VectorAttention {
  public:
-  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kBlockPositions;
 
   explicit VectorAttention(const AttentionUnit& u)
       : u_(u),
         padded_(PaddedHead<Numbers>(u.head_dim)),
-        depth_(padded_ / kPer),
+        depth_(padded_ / kPerWord),
         queries_(u.row_count * u.heads),
         prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<float>(queries_ * depth_);
     mixed_ = pieces.Take<float>(queries_ * padded_);
-    scores_ = pieces.Take<float>(int64_t{kTogether} * kSpan);
+    scores_ = pieces.Take<float>(int64_t{kQueriesTogether} * kSpan);
     sums_ = pieces.Take<float>(static_cast<int64_t>(queries_) * kLanes);
     tops_ = pieces.Take<float>(queries_);
     keys_ = pieces.Take<float>(kSpan * depth_);
@@ -69,8 +69,8 @@ class VectorAttention {
   void Begin() {
     for (int i = 0; i < queries_; ++i) {
       const float* q = u_.rows[i / u_.heads].q + i % u_.heads * u_.head_dim;
-      for (int d = 0; d < u_.head_dim; d += kLanes * kPer) {
-        Store(Numbers::LoadQuery(q + d, u_.head_dim - d), q_ + i * depth_ + d / kPer);
+      for (int d = 0; d < u_.head_dim; d += kLanes * kPerWord) {
+        Store(Numbers::LoadQuery(q + d, u_.head_dim - d), q_ + i * depth_ + d / kPerWord);
       }
       for (int64_t d = 0; d < padded_; d += kLanes) Store(Zero(), mixed_ + i * padded_ + d);
       Store(Zero(), sums_ + i * kLanes);
@@ -79,7 +79,7 @@ class VectorAttention {
   }
 
   void Widen(const AttentionRow& row, int from, int index) {
-    const int64_t at = index * kKeys * depth_;
+    const int64_t at = index * kBlockPositions * depth_;
     if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
     Numbers::WidenKeys(u_, row, from, prefetcher_, keys_ + at);
     Numbers::WidenValues(u_, row, from, prefetcher_, values_ + at);
@@ -87,18 +87,18 @@ class VectorAttention {
 
   void Attend(int row, int rows, int at, int blocks) {
     const int last = (row + rows) * u_.heads;
-    for (int first = row * u_.heads; first < last; first += kTogether) {
-      const int queries = last - first < kTogether ? last - first : kTogether;
+    for (int first = row * u_.heads; first < last; first += kQueriesTogether) {
+      const int queries = last - first < kQueriesTogether ? last - first : kQueriesTogether;
       ScoreSpan<Numbers>({.keys = keys_,
                           .q = q_ + first * depth_,
                           .depth = depth_,
-                          .words = (u_.head_dim + kPer - 1) / kPer,
+                          .words = (u_.head_dim + kPerWord - 1) / kPerWord,
                           .scale = u_.scale,
                           .scores = scores_},
                          blocks, queries, prefetcher_);
       Fold(first, queries, at, blocks);
       MixSpan<Numbers>({.values = values_,
-                        .positions = blocks * kKeys,
+                        .positions = blocks * kBlockPositions,
                         .weights = scores_,
                         .padded = padded_,
                         .out = mixed_ + first * padded_},
@@ -117,19 +117,19 @@ class VectorAttention {
   }
 
  private:
-  static constexpr int kPer = Numbers::kPer;
+  static constexpr int kPerWord = Numbers::kPerWord;
   // Queries that are processed together: few enough that their scores stay in the L1 cache.
-  static constexpr int kTogether = 8;
+  static constexpr int kQueriesTogether = 8;
 
   // Turns the scores of some queries into weights, zero at positions that a query does not attend
   // to, and rescales their sums to the new maxima. Each step is done for all queries before the
   // next: the steps of one query depend on one another, those of different queries overlap.
   void Fold(int first, int queries, int at, int blocks) {
-    float highest[kTogether];
+    float highest[kQueriesTogether];
     for (int i = 0; i < queries; ++i) {
       const int query = first + i;
-      highest[i] = MaxLane(HideUnseen(u_.rows[query / u_.heads], at, blocks, Splat(tops_[query]),
-                                      scores_ + i * kSpan));
+      highest[i] = MaxLane(HideUnattended(u_.rows[query / u_.heads], at, blocks,
+                                          Splat(tops_[query]), scores_ + i * kSpan));
     }
     for (int i = 0; i < queries; ++i) {
       const int query = first + i;
@@ -142,7 +142,7 @@ class VectorAttention {
       float* const scores = scores_ + i * kSpan;
       F sum = Load(sums_ + (first + i) * kLanes);
       for (int b = 0; b < blocks; ++b) {
-        const F x = Numbers::Power(Load(scores + b * kKeys) - Splat(highest[i]));
+        const F x = Numbers::Power(Load(scores + b * kBlockPositions) - Splat(highest[i]));
         Numbers::StoreWeights(x, scores, b);
         sum = sum + x;
       }
@@ -188,7 +188,7 @@ constexpr AttentionOp ChosenOp() {
 // positions. REQUIRES: one row of one head.
 class AttentionWeights {
  public:
-  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kBlockPositions;
 
   explicit AttentionWeights(const AttentionUnit& u)
       : u_(u), padded_(PaddedHead<FloatNumbers>(u.head_dim)), prefetcher_(u) {
@@ -207,7 +207,7 @@ class AttentionWeights {
   }
   void Widen(const AttentionRow& row, int from, int index) {
     if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
-    FloatNumbers::WidenKeys(u_, row, from, prefetcher_, keys_ + index * kKeys * padded_);
+    FloatNumbers::WidenKeys(u_, row, from, prefetcher_, keys_ + index * kBlockPositions * padded_);
   }
   void Attend(int row, int rows, int at, int blocks) {
     (void)row, (void)rows;
@@ -223,7 +223,7 @@ class AttentionWeights {
     const int count = u_.rows[0].count;
     F top = Splat(-__builtin_inff()), sum = Zero();
     for (int i = 0; i < count; i += kLanes) {
-      const F x = Select(Seen(i, 0, count), Load(scores_ + i), Splat(-__builtin_inff()));
+      const F x = Select(AttendedLanes(i, 0, count), Load(scores_ + i), Splat(-__builtin_inff()));
       Store(x, scores_ + i);
       top = Max(x, top);
     }

@@ -5,12 +5,12 @@
 // The code is a template over a class Numbers, which defines what a 32-bit word holds: one float
 // (FloatNumbers, ShortNumbers), or two bf16 that one instruction multiplies (PairNumbers,
 // pair_numbers.h).
-//   kPer: elements per word.
+//   kPerWord: elements per word.
 //   Product(a, b, c): c plus, in each lane, the products of the elements of a's and b's words.
 //   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and
 //     prefetch up to four positions of the next span (RowPrefetcher).
-//   LoadQuery(q, n): the next kLanes * kPer floats of q as one vector of words; if only n are left,
-//     zeros follow them.
+//   LoadQuery(q, n): the next kLanes * kPerWord floats of q as one vector of words; if only n are
+//     left, zeros follow them.
 //   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): stores x, a query's weights at the sixteen positions of
 //     `block`, as words in the query's `weights`.
@@ -23,7 +23,7 @@
 
 namespace foretoken::FT_ISA {
 
-inline constexpr int kKeys = 16;  // positions of a block
+inline constexpr int kBlockPositions = 16;  // positions of a block
 // Positions of a span. The widened keys and values of a head of 128 elements take 64 KiB as floats
 // and 32 KiB as pairs of bf16.
 inline constexpr int kSpan = 64;
@@ -32,41 +32,43 @@ inline constexpr int kSpan = 64;
 // the next span.
 FT_INLINE void FindRows(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
                         int from, RowPrefetcher& prefetcher, const std::byte** rows) {
-  for (int j = 0; j < kKeys; j += 4) prefetcher.Next();
-  BlockRows(u, row, cache, from, kKeys, rows);
+  for (int j = 0; j < kBlockPositions; j += 4) prefetcher.Next();
+  BlockRows(u, row, cache, from, kBlockPositions, rows);
 }
 
 // Elements of a head, padded to whole vectors of kLanes words.
 template <typename Numbers>
 int64_t PaddedHead(int head_dim) {
-  constexpr int kWhole = kLanes * Numbers::kPer;
-  return (head_dim + kWhole - 1) / kWhole * kWhole;
+  constexpr int kPerVector = kLanes * Numbers::kPerWord;
+  return (head_dim + kPerVector - 1) / kPerVector * kPerVector;
 }
 
 class FloatNumbers {
  public:
-  static constexpr int kPer = 1;
+  static constexpr int kPerWord = 1;
   FT_INLINE static F Product(F a, F b, F c) { return MulAdd(a, b, c); }
   FT_INLINE static F LoadQuery(const float* q, int64_t n) { return LoadFirst(q, n); }
   FT_INLINE static F Power(F x) { return Exp(x); }
   FT_INLINE static void StoreWeights(F x, float* weights, int block) {
-    Store(x, weights + block * kKeys);
+    Store(x, weights + block * kBlockPositions);
   }
 
   // Converts the keys of positions [from, from + 16) that `row` attends to, to floats [padded
   // head][16]: a lane is a position. Past the row's last position, that one is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
-    static constexpr WidenFn kFns[] = {Transposed<CacheType::kF32>, Transposed<CacheType::kF16>,
-                                       Transposed<CacheType::kBF16>, Transposed<CacheType::kQ8_0>};
+    static constexpr WidenFn kFns[] = {
+        WidenTransposed<CacheType::kF32>, WidenTransposed<CacheType::kF16>,
+        WidenTransposed<CacheType::kBF16>, WidenTransposed<CacheType::kQ8_0>};
     kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, prefetcher, out);
   }
 
   // Converts the values of these positions to floats [16][padded head]: a lane is an element.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
-    static constexpr WidenFn kFns[] = {Block<CacheType::kF32>, Block<CacheType::kF16>,
-                                       Block<CacheType::kBF16>, Block<CacheType::kQ8_0>};
+    static constexpr WidenFn kFns[] = {WidenInOrder<CacheType::kF32>, WidenInOrder<CacheType::kF16>,
+                                       WidenInOrder<CacheType::kBF16>,
+                                       WidenInOrder<CacheType::kQ8_0>};
     kFns[static_cast<int>(u.value_type)](u, row, ValuesOf(u), from, prefetcher, out);
   }
 
@@ -75,11 +77,11 @@ class FloatNumbers {
                            RowPrefetcher&, float*);
 
   template <CacheType kType>
-  static void Block(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                    int from, RowPrefetcher& prefetcher, float* out) {
-    const std::byte* in[kKeys];
-    BlockRows(u, row, cache, from, kKeys, in);
-    for (int j = 0; j < kKeys; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
+  static void WidenInOrder(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
+                           int from, RowPrefetcher& prefetcher, float* out) {
+    const std::byte* in[kBlockPositions];
+    BlockRows(u, row, cache, from, kBlockPositions, in);
+    for (int j = 0; j < kBlockPositions; ++j, out += PaddedHead<FloatNumbers>(u.head_dim)) {
       if (j % 4 == 0) prefetcher.Next();
       for (int d = 0; d < u.head_dim; d += kLanes) {
         Store(LoadCache<kType>(in[j], u.column + d, u.head_dim - d), out + d);
@@ -88,15 +90,17 @@ class FloatNumbers {
   }
 
   template <CacheType kType>
-  static void Transposed(const AttentionUnit& u, const AttentionRow& row, const CacheView& cache,
-                         int from, RowPrefetcher& prefetcher, float* out) {
-    const std::byte* in[kKeys];
+  static void WidenTransposed(const AttentionUnit& u, const AttentionRow& row,
+                              const CacheView& cache, int from, RowPrefetcher& prefetcher,
+                              float* out) {
+    const std::byte* in[kBlockPositions];
     FindRows(u, row, cache, from, prefetcher, in);
     for (int d = 0; d < u.head_dim; d += kLanes) {
-      F x[kKeys];
+      F x[kBlockPositions];
       FT_UNROLL(16)
-      for (int j = 0; j < kKeys; ++j) x[j] = LoadCache<kType>(in[j], u.column + d, u.head_dim - d);
-      StoreTransposed(x, out + d * kKeys);
+      for (int j = 0; j < kBlockPositions; ++j)
+        x[j] = LoadCache<kType>(in[j], u.column + d, u.head_dim - d);
+      StoreTransposed(x, out + d * kBlockPositions);
     }
   }
 };
@@ -119,7 +123,7 @@ inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 // Words that are multiplied between two prefetches of a position. With eight queries, the products
 // of a span leave room to prefetch the whole next span.
 template <typename Numbers>
-inline constexpr int kWordsPerPrefetch = 4 / Numbers::kPer;
+inline constexpr int kWordsPerPrefetch = 4 / Numbers::kPerWord;
 
 // Arguments of the products of queries and keys.
 struct ScoreCall {
@@ -135,7 +139,7 @@ struct ScoreCall {
 // order.
 template <typename Numbers, int kBlocks, int kQueries>
 FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, RowPrefetcher& prefetcher) {
-  const float* keys = c.keys + block * c.depth * kKeys;
+  const float* keys = c.keys + block * c.depth * kBlockPositions;
   const float* q = c.q + query * c.depth;
   F acc[kBlocks][kQueries];
   FT_UNROLL(2)
@@ -147,7 +151,7 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, RowPrefetcher
     if (d % kWordsPerPrefetch<Numbers> == 0) prefetcher.Next();
     F k[kBlocks];
     FT_UNROLL(2)
-    for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.depth + d) * kKeys);
+    for (int b = 0; b < kBlocks; ++b) k[b] = Load(keys + (b * c.depth + d) * kBlockPositions);
     FT_UNROLL(8)
     for (int i = 0; i < kQueries; ++i) {
       const F x = Splat(q[i * c.depth + d]);
@@ -155,12 +159,12 @@ FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, RowPrefetcher
       for (int b = 0; b < kBlocks; ++b) acc[b][i] = Numbers::Product(x, k[b], acc[b][i]);
     }
   }
-  float* scores = c.scores + query * kSpan + block * kKeys;
+  float* scores = c.scores + query * kSpan + block * kBlockPositions;
   FT_UNROLL(2)
   for (int b = 0; b < kBlocks; ++b) {
     FT_UNROLL(8)
     for (int i = 0; i < kQueries; ++i) {
-      Store(acc[b][i] * Splat(c.scale), scores + i * kSpan + b * kKeys);
+      Store(acc[b][i] * Splat(c.scale), scores + i * kSpan + b * kBlockPositions);
     }
   }
 }
@@ -185,7 +189,7 @@ void ScoreSpan(const ScoreCall& c, int blocks, int queries, RowPrefetcher& prefe
 
 // Arguments of MixSpan, which adds weighted sums of values to the results.
 struct MixCall {
-  const float* values;  // words [positions / kPer][padded]
+  const float* values;  // words [positions / kPerWord][padded]
   int positions;
   const float* weights;  // words [queries][kSpan]
   int64_t padded;        // elements of a padded head
@@ -202,7 +206,7 @@ FT_INLINE void MixVectors(const MixCall& c, int query, int64_t d, RowPrefetcher&
     FT_UNROLL(4)
     for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(out + i * c.padded + v * kLanes);
   }
-  for (int j = 0; j < c.positions / Numbers::kPer; ++j) {
+  for (int j = 0; j < c.positions / Numbers::kPerWord; ++j) {
     if (j % kWordsPerPrefetch<Numbers> == 0) prefetcher.Next();
     F x[kVectors];
     FT_UNROLL(4)

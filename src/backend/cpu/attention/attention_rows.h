@@ -163,28 +163,28 @@ using RowPrefetcher = RowPrefetcherOf<false>;
 
 // Whether positions [from, to) of the cache hold finite values only.
 template <CacheType kType>
-FT_INLINE bool HoldsNumbers(const AttentionUnit& u, const CacheView& cache, int from, int to) {
-  I wrong = Splat(0);
+FT_INLINE bool HoldsFiniteValues(const AttentionUnit& u, const CacheView& cache, int from, int to) {
+  I not_finite = Splat(0);
   for (int position = from; position < to; ++position) {
     const std::byte* row = cache.Row(position);
     for (int d = 0; d < u.head_dim; d += kLanes) {
       const F x = LoadCache<kType>(row, u.column + d, u.head_dim - d);
-      wrong = wrong | Unordered(x - x);
+      not_finite = not_finite | Unordered(x - x);
     }
   }
-  return Sum(wrong) == 0;  // lanes are 0 or -1
+  return Sum(not_finite) == 0;  // lanes are 0 or -1
 }
 
-inline bool ValuesAreNumbers(const AttentionUnit& u, int from, int to) {
+inline bool ValuesAreFinite(const AttentionUnit& u, int from, int to) {
   switch (u.value_type) {
     case CacheType::kF32:
-      return HoldsNumbers<CacheType::kF32>(u, ValuesOf(u), from, to);
+      return HoldsFiniteValues<CacheType::kF32>(u, ValuesOf(u), from, to);
     case CacheType::kF16:
-      return HoldsNumbers<CacheType::kF16>(u, ValuesOf(u), from, to);
+      return HoldsFiniteValues<CacheType::kF16>(u, ValuesOf(u), from, to);
     case CacheType::kBF16:
-      return HoldsNumbers<CacheType::kBF16>(u, ValuesOf(u), from, to);
+      return HoldsFiniteValues<CacheType::kBF16>(u, ValuesOf(u), from, to);
     case CacheType::kQ8_0:
-      return HoldsNumbers<CacheType::kQ8_0>(u, ValuesOf(u), from, to);
+      return HoldsFiniteValues<CacheType::kQ8_0>(u, ValuesOf(u), from, to);
   }
   return false;
 }
@@ -214,7 +214,7 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
     }
     chain = chain && row.run == row.count;
   }
-  if (chain && ValuesAreNumbers(u, fewest, all.count)) {
+  if (chain && ValuesAreFinite(u, fewest, all.count)) {
     all.run = all.count;
   } else {
     all.longest = 0;
@@ -223,7 +223,7 @@ FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
 }
 
 // Whether two rows attend to the same positions, as the queries of one token do.
-FT_INLINE bool SeeTheSame(const AttentionRow& a, const AttentionRow& b) {
+FT_INLINE bool HaveSamePositions(const AttentionRow& a, const AttentionRow& b) {
   return a.chain == b.chain && a.begin == b.begin && a.count == b.count && a.run == b.run;
 }
 
@@ -243,20 +243,20 @@ FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   static_assert(kCachePageRows % kSpan == 0 && kSpan % kBlock == 0);
   const SharedRows all = ShareRows(u);
   for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
-    const bool last = all.run == all.count;  // no row attends beyond the run
-    const int left = (all.run - at + (last ? kBlock - 1 : 0)) / kBlock;
-    const int common = left < 0 ? 0 : left > kSpan / kBlock ? kSpan / kBlock : left;
+    const bool ends_in_run = all.run == all.count;  // no row attends beyond the run
+    const int in_run = (all.run - at + (ends_in_run ? kBlock - 1 : 0)) / kBlock;  // blocks
+    const int common = in_run < 0 ? 0 : in_run > kSpan / kBlock ? kSpan / kBlock : in_run;
     for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
-    if (last || common == kSpan / kBlock) {
+    if (ends_in_run || common == kSpan / kBlock) {
       engine.Attend(0, u.row_count, at, common);
       continue;
     }
     for (int r = 0, rows; r < u.row_count; r += rows) {
       const AttentionRow& row = u.rows[r];
-      for (rows = 1; r + rows < u.row_count && SeeTheSame(row, u.rows[r + rows]);) ++rows;
+      for (rows = 1; r + rows < u.row_count && HaveSamePositions(row, u.rows[r + rows]);) ++rows;
       if (row.count <= at || row.begin >= at + kSpan) continue;
-      const int seen = row.count - at < kSpan ? row.count - at : kSpan;
-      const int blocks = (seen + kBlock - 1) / kBlock;
+      const int positions = row.count - at < kSpan ? row.count - at : kSpan;
+      const int blocks = (positions + kBlock - 1) / kBlock;
       for (int i = common; i < blocks; ++i) engine.Widen(row, at + i * kBlock, i);
       engine.Attend(r, rows, at, blocks);
     }

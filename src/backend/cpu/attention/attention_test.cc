@@ -57,7 +57,7 @@ std::string CaseName(const ::testing::TestParamInfo<Case>& info) {
 }
 
 // Whether the matrix unit computes the products, with 16 bits of every value (8 for a BF16 cache).
-bool OnMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
+bool UsesMatrixUnit(const Case& c) { return c.set.isa == CpuIsa::kAmx && c.cache != DType::kF32; }
 // Whether the cache is multiplied as bytes, with queries rounded to 15 bits and weights to 16.
 bool MultipliesBytes(const Case& c) {
   return (c.set.isa == CpuIsa::kAvx512Vnni || c.set.isa == CpuIsa::kAvx512) &&
@@ -65,14 +65,14 @@ bool MultipliesBytes(const Case& c) {
 }
 // Whether queries and weights are rounded to bf16 (8 bits) like the cache.
 bool RoundsToBf16(const Case& c) {
-  return (c.set.isa == CpuIsa::kAvx512 || OnMatrixUnit(c)) && c.cache == DType::kBF16;
+  return (c.set.isa == CpuIsa::kAvx512 || UsesMatrixUnit(c)) && c.cache == DType::kBF16;
 }
 
 // Queries, keys or values, rounded as products round them.
-std::vector<float> Multiplied(const Case& c, std::vector<float> numbers) {
-  if (!RoundsToBf16(c)) return numbers;
-  for (float& x : numbers) x = Bf16ToFloat(FloatToBf16(x));
-  return numbers;
+std::vector<float> Multiplied(const Case& c, std::vector<float> values) {
+  if (!RoundsToBf16(c)) return values;
+  for (float& x : values) x = Bf16ToFloat(FloatToBf16(x));
+  return values;
 }
 
 // A tree after `committed` rows: the parent, query, key and value of each node, and the committed
@@ -124,9 +124,10 @@ Visibility VisibilityOf(const Tree& t) {
 }
 
 std::vector<float> Gather(const std::vector<float>& rows, int64_t cols,
-                          const std::vector<int>& which) {
+                          const std::vector<int>& indices) {
   std::vector<float> out;
-  for (int i : which) out.insert(out.end(), rows.begin() + i * cols, rows.begin() + (i + 1) * cols);
+  for (int i : indices)
+    out.insert(out.end(), rows.begin() + i * cols, rows.begin() + (i + 1) * cols);
   return out;
 }
 
@@ -150,27 +151,28 @@ PagedBuffer Cache(Backend& backend, DType type, int64_t cols, int head_dim,
 }
 
 // The input of one sequence in a call.
-struct Asked {
+struct SequenceInput {
   std::vector<float> q, k, v;
   Visibility visible;
 };
 
 // The results of all sequences, concatenated.
-std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<Asked>& asked) {
+std::vector<float> Attend(Backend& backend, const Case& c,
+                          const std::vector<SequenceInput>& inputs) {
   const Shape& s = c.shape;
   std::vector<PagedBuffer> caches;
   std::vector<AttentionSequence> sequences;
   std::vector<float> q;
-  caches.reserve(2 * asked.size());
-  for (const Asked& each : asked) {
+  caches.reserve(2 * inputs.size());
+  for (const SequenceInput& input : inputs) {
     const auto seed = static_cast<uint32_t>(2 * sequences.size());
-    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), each.k, seed));
-    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), each.v, seed + 1));
+    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), input.k, seed));
+    caches.push_back(Cache(backend, c.cache, s.kv_cols(), c.head_dim(), input.v, seed + 1));
     sequences.push_back({.keys = caches[caches.size() - 2].rows(),
                          .values = caches.back().rows(),
-                         .visible = &each.visible,
+                         .visible = &input.visible,
                          .first = static_cast<int>(std::ssize(q) / s.q_cols())});
-    q.insert(q.end(), each.q.begin(), each.q.end());
+    q.insert(q.end(), input.q.begin(), input.q.end());
   }
   const int64_t rows = std::ssize(q) / s.q_cols();
   const Buffer query = Filled(backend, rows, s.q_cols(), q);
@@ -191,12 +193,12 @@ std::vector<float> Attend(Backend& backend, const Case& c, const std::vector<flo
   return Attend(backend, c, {{q, k, v, visible}});
 }
 
-Asked AskedOf(const Tree& t) {
+SequenceInput InputOf(const Tree& t) {
   return {t.q, Joined(t.committed_k, t.k), Joined(t.committed_v, t.v), VisibilityOf(t)};
 }
 
 std::vector<float> AttendTree(Backend& backend, const Case& c, const Tree& t) {
-  return Attend(backend, c, {AskedOf(t)});
+  return Attend(backend, c, {InputOf(t)});
 }
 
 // The result of one node, scored alone with its ancestors committed.
@@ -256,7 +258,7 @@ void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size
   const std::vector<float> q = Multiplied(c, t.q);
   const double tolerance = size * (RoundsToBf16(c)      ? 6e-3
                                    : MultipliesBytes(c) ? 6e-4
-                                   : OnMatrixUnit(c)    ? 3e-4
+                                   : UsesMatrixUnit(c)  ? 3e-4
                                                         : 2e-5);
   for (int node = 0; node < t.nodes(); ++node) {
     std::vector<int> rows;
@@ -278,7 +280,7 @@ TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
 }
 
 // Values around and below the smallest normal F16, 2^-14, with zeros among them.
-TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
+TEST_P(AttentionTest, IsCloseForSmallValues) {
   for (const float size : {0x1p-13f, 0x1p-16f}) {
     Tree t = RandomTree(GetParam().shape, 50, 9, 3);
     for (float& x : t.q) x /= size;
@@ -291,7 +293,7 @@ TEST_P(AttentionTest, IsCloseWithSmallNumbers) {
 
 // An attention sink, as models have: nearly all weight is on the first position, whose values are
 // nearly zero.
-TEST_P(AttentionTest, IsCloseBehindASink) {
+TEST_P(AttentionTest, IsCloseWithAnAttentionSink) {
   const Shape& s = GetParam().shape;
   Tree t = RandomTree(s, 50, 9, 5);
   for (size_t i = 0; i < t.q.size(); i += static_cast<size_t>(s.head_dim)) t.q[i] = 8;
@@ -306,7 +308,7 @@ TEST_P(AttentionTest, IsCloseBehindASink) {
 }
 
 // A node's result has the same bits as when it is scored alone and its ancestors are committed.
-TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
+TEST_P(AttentionTest, ANodesBitsDoNotDependOnTheTreeAroundIt) {
   const Case& c = GetParam();
   for (uint32_t seed = 2; seed < 6; ++seed) {
     const int committed[] = {0, 15, 64, 157};
@@ -331,7 +333,7 @@ TEST_P(AttentionTest, ATokenDoesNotSeeTheTreeAroundIt) {
 }
 
 // The layout of the cache changes no bit.
-TEST_P(AttentionTest, HeadsInGroupsOrInOnePiece) {
+TEST_P(AttentionTest, GroupingHeadsChangesNoBit) {
   Case c = GetParam();
   if (c.shape.kv_heads == 1 || c.shape.head_dim % BlockElements(c.cache) != 0) {
     GTEST_SKIP() << "one group either way";
@@ -354,11 +356,11 @@ TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   for (const int committed : {0, 1, 63, 64, 65, 128, 200, 3}) {
     trees.push_back(RandomTree(c.shape, committed, 1, static_cast<uint32_t>(committed)));
   }
-  std::vector<Asked> asked;
+  std::vector<SequenceInput> inputs;
   std::vector<float> alone;
   const auto one = NewBackend(c.set, 1);
   for (const Tree& t : trees) {
-    asked.push_back(AskedOf(t));
+    inputs.push_back(InputOf(t));
     if (t.nodes() == 0) continue;
     const std::vector<float> y = AttendTree(*one, c, t);
     alone.insert(alone.end(), y.begin(), y.end());
@@ -366,8 +368,9 @@ TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   for (int threads = 1; threads <= 4; ++threads) {
     const auto backend = NewBackend(c.set, threads);
     for (const int first : {0, 0, 1}) {  // twice, then without the first tree
-      const std::vector<float> want(alone.begin() + first * std::ssize(asked[0].q), alone.end());
-      const std::vector<float> together = Attend(*backend, c, {asked.begin() + first, asked.end()});
+      const std::vector<float> want(alone.begin() + first * std::ssize(inputs[0].q), alone.end());
+      const std::vector<float> together =
+          Attend(*backend, c, {inputs.begin() + first, inputs.end()});
       ASSERT_EQ(together.size(), want.size());
       EXPECT_TRUE(SameBits(together.data(), want.data(), want.size())) << threads << " threads";
     }
@@ -379,15 +382,15 @@ TEST_P(AttentionTest, SequencesMayShareTheirPages) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
   const int64_t rows = 3, kv = c.shape.kv_cols();
-  const Asked asked = AskedOf(RandomTree(c.shape, 140, rows, 6));
-  const PagedBuffer keys = Cache(*backend, c.cache, kv, c.head_dim(), asked.k, 1);
-  const PagedBuffer values = Cache(*backend, c.cache, kv, c.head_dim(), asked.v, 2);
+  const SequenceInput input = InputOf(RandomTree(c.shape, 140, rows, 6));
+  const PagedBuffer keys = Cache(*backend, c.cache, kv, c.head_dim(), input.k, 1);
+  const PagedBuffer values = Cache(*backend, c.cache, kv, c.head_dim(), input.v, 2);
   const Buffer q = *backend->Allocate(DType::kF32, 2 * rows, c.shape.q_cols());
   const Buffer out = *backend->Allocate(DType::kF32, 2 * rows, c.shape.q_cols());
   std::vector<AttentionSequence> sequences;
   for (const int first : {0, static_cast<int>(rows)}) {
-    backend->Upload(asked.q.data(), q.tensor.Rows(first, rows));
-    sequences.push_back({keys.rows(), values.rows(), &asked.visible, first});
+    backend->Upload(input.q.data(), q.tensor.Rows(first, rows));
+    sequences.push_back({keys.rows(), values.rows(), &input.visible, first});
   }
   backend->Attention({.q = q.tensor,
                       .out = out.tensor,
@@ -395,13 +398,13 @@ TEST_P(AttentionTest, SequencesMayShareTheirPages) {
                       .head_dim = c.shape.head_dim,
                       .scale = 1.0f / std::sqrt(static_cast<float>(c.shape.head_dim)),
                       .window = c.shape.window});
-  const std::vector<float> want = Attend(*backend, c, {asked});
+  const std::vector<float> want = Attend(*backend, c, {input});
   EXPECT_EQ(Values(*backend, out.tensor.Rows(0, rows)), want);
   EXPECT_EQ(Values(*backend, out.tensor.Rows(rows, rows)), want);
 }
 
 // More rows than a unit holds, more positions than a span, and tiles with queries of several heads.
-TEST_P(AttentionTest, LongContextsAndManyRows) {
+TEST_P(AttentionTest, LongContextsAndManyRowsChangeNoBit) {
   const Case& c = GetParam();
   const Tree t = RandomTree(c.shape, 300, 40, 12);
   const auto one = NewBackend(c.set, 1);
@@ -414,7 +417,7 @@ TEST_P(AttentionTest, LongContextsAndManyRows) {
 }
 
 // A prompt is a chain: each row has the bits that it has when it is scored alone.
-TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
+TEST_P(AttentionTest, APromptHasTheSameBitsInOnePassAndRowByRow) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
   Tree t = RandomTree(c.shape, 30, 150, 8);
@@ -428,7 +431,7 @@ TEST_P(AttentionTest, APromptIsTheSameInOnePassAndInPieces) {
 
 // The rows of a chain are computed over shared positions; a row with infinities or NaN must not
 // spoil the rows before it.
-TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
+TEST_P(AttentionTest, ARowIgnoresNonFiniteValuesAfterIt) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
   for (const float wrong : {INFINITY, NAN}) {
@@ -444,7 +447,7 @@ TEST_P(AttentionTest, ARowDoesNotSeeInfinitiesBehindIt) {
   }
 }
 
-TEST_P(AttentionTest, RowsOfProbabilities) {
+TEST_P(AttentionTest, AttentionRowsIsCloseToADoublePrecisionSoftmax) {
   const Case& c = GetParam();
   const Shape& s = c.shape;
   const auto backend = NewBackend(c.set, 2);
@@ -481,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases
 // queries of the busiest thread, uncut -> cut.
 std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int queries = 16) {
   const UnitDivision d = DivideUnits(units, queries, last, /*few_queries=*/4, /*threads=*/4);
-  return {d.whole, d.pieces, d.pieces_each};
+  return {d.uncut, d.pieces, d.pieces_per_thread};
 }
 
 TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
@@ -511,17 +514,17 @@ std::vector<int64_t> LoadsOf(std::span<const UnitLoad> units, std::span<const Un
   return loads;
 }
 
-std::vector<UnitPiece> UnlikeUnits(std::span<const UnitLoad> units) {
+std::vector<UnitPiece> DivideUnequal(std::span<const UnitLoad> units) {
   std::vector<UnitPiece> pieces;
-  DivideUnlikeUnits(units, /*few_queries=*/4, /*threads=*/4, pieces);
+  DivideUnequalUnits(units, /*few_queries=*/4, /*threads=*/4, pieces);
   return pieces;
 }
 
 // Many units of different loads are distributed so that threads get about equal work.
-TEST(UnlikeUnits, ManyAreDealtByTheirLoads) {
+TEST(UnequalUnits, ManyAreBalancedByTheirLoads) {
   std::vector<UnitLoad> units;
   for (int i = 0; i < 40; ++i) units.push_back({4, 100 + 37 * i % 1000});
-  const std::vector<UnitPiece> pieces = UnlikeUnits(units);
+  const std::vector<UnitPiece> pieces = DivideUnequal(units);
   std::vector<int> seen(units.size());
   for (const UnitPiece& piece : pieces) {
     EXPECT_EQ(piece.pieces, 1);
@@ -533,9 +536,9 @@ TEST(UnlikeUnits, ManyAreDealtByTheirLoads) {
 }
 
 // A unit that would occupy one thread for too long is cut.
-TEST(UnlikeUnits, ALargeOneIsCut) {
+TEST(UnequalUnits, ALargeUnitIsCut) {
   const std::vector<UnitLoad> units = {{4, 50}, {48, 4000}, {4, 60}};
-  const std::vector<UnitPiece> pieces = UnlikeUnits(units);
+  const std::vector<UnitPiece> pieces = DivideUnequal(units);
   std::vector<std::vector<int>> seen(units.size());
   for (const UnitPiece& piece : pieces) {
     seen[static_cast<size_t>(piece.unit)].push_back(piece.piece);
@@ -548,8 +551,8 @@ TEST(UnlikeUnits, ALargeOneIsCut) {
 }
 
 // No piece has less than one query.
-TEST(UnlikeUnits, FewQueriesAreNotCutBeyondOne) {
-  for (const UnitPiece& piece : UnlikeUnits(std::vector<UnitLoad>{{1, 5000}, {1, 10}})) {
+TEST(UnequalUnits, AUnitOfOneQueryIsNotCut) {
+  for (const UnitPiece& piece : DivideUnequal(std::vector<UnitLoad>{{1, 5000}, {1, 10}})) {
     EXPECT_EQ(piece.pieces, 1);
   }
 }

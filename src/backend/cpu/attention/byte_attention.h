@@ -16,7 +16,7 @@ namespace foretoken::FT_ISA {
 // An engine of WalkSpans for the units that Takes accepts.
 class ByteAttention {
  public:
-  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kKeys;
+  static constexpr int kSpan = FT_ISA::kSpan, kBlock = kBlockPositions;
 
   static bool Takes(const AttentionUnit& u) {
     return u.key_type == CacheType::kQ8_0 && u.value_type == CacheType::kQ8_0 &&
@@ -29,7 +29,7 @@ class ByteAttention {
         pieces_(u.head_dim / kPiece),
         queries_(u.row_count * u.heads),
         prefetcher_(u, u.prefetches_near),
-        prefetches_early_(queries_ < (u.prefetches_near ? 2 : 1) * kTogether) {
+        prefetches_early_(queries_ < (u.prefetches_near ? 2 : 1) * kQueriesTogether) {
     ScratchPieces memory(u.scratch);
     const int64_t parts = int64_t{queries_} * pieces_;
     q_ = memory.Take<std::byte>(parts * 2 * kPiece);
@@ -38,13 +38,13 @@ class ByteAttention {
     mixed_ = memory.Take<float>(parts * kPiece);
     sums_ = memory.Take<float>(int64_t{queries_} * kLanes);
     tops_ = memory.Take<float>(queries_);
-    scores_ = memory.Take<float>(kTogether * kSpan);
-    weights_ = memory.Take<std::byte>(int64_t{kTogether} * pieces_ * 2 * kSpan);
+    scores_ = memory.Take<float>(kQueriesTogether * kSpan);
+    weights_ = memory.Take<std::byte>(int64_t{kQueriesTogether} * pieces_ * 2 * kSpan);
     weight_units_ = memory.Take<float>(int64_t{kLanes} * pieces_);
     keys_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
     values_ = memory.Take<std::byte>(int64_t{kSpan} * u.head_dim);
-    key_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
-    value_copies_ = memory.Take<std::byte>(kKeys * kStored * pieces_);
+    key_copies_ = memory.Take<std::byte>(kBlockPositions * kStoredBytes * pieces_);
+    value_copies_ = memory.Take<std::byte>(kBlockPositions * kStoredBytes * pieces_);
     key_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
     value_scales_ = memory.Take<float>(int64_t{kSpan} * pieces_);
     scaled_ = memory.Take<float>(int64_t{kSpan} * pieces_);
@@ -66,7 +66,7 @@ class ByteAttention {
     if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
     const Rows keys = RowsOf(KeysOf(u_), row, from, key_copies_);
     const Rows values = RowsOf(ValuesOf(u_), row, from, value_copies_);
-    uint16_t key_scales[kMostPieces * kKeys], value_scales[kMostPieces * kKeys];
+    uint16_t key_scales[kMostPieces * kBlockPositions], value_scales[kMostPieces * kBlockPositions];
     CopyScales(keys, key_scales);
     CopyScales(values, value_scales);
     int s = 0;
@@ -75,15 +75,17 @@ class ByteAttention {
     // Scales are widened only now: a load of values that were just written in smaller pieces stalls
     // until they are in the cache.
     for (s = 0; s < pieces_; ++s) {
-      WidenScales(key_scales + s * kKeys, key_scales_ + s * kSpan + index * kKeys);
-      WidenScales(value_scales + s * kKeys, value_scales_ + s * kSpan + index * kKeys);
+      WidenScales(key_scales + s * kBlockPositions,
+                  key_scales_ + s * kSpan + index * kBlockPositions);
+      WidenScales(value_scales + s * kBlockPositions,
+                  value_scales_ + s * kSpan + index * kBlockPositions);
     }
   }
 
   void Attend(int row, int rows, int at, int blocks) {
     const int last = (row + rows) * u_.heads;
     for (int first = row * u_.heads, n; first < last; first += n) {
-      n = Together(first, last, at, blocks);
+      n = CountTogether(first, last, at, blocks);
       int i = 0;
       for (; i + 4 <= n; i += 4) Score<4>(first + i, i, blocks);
       for (; i < n; ++i) Score<1>(first + i, i, blocks);
@@ -106,10 +108,10 @@ class ByteAttention {
   }
 
  private:
-  static constexpr int kPiece = 32;               // elements of a Q8_0 block
-  static constexpr int64_t kStored = kPiece + 2;  // bytes of a Q8_0 block
+  static constexpr int kPiece = 32;                    // elements of a Q8_0 block
+  static constexpr int64_t kStoredBytes = kPiece + 2;  // bytes of a Q8_0 block
   static constexpr int kMostPieces = 8;
-  static constexpr int kTogether = 8;  // queries, as in VectorAttention
+  static constexpr int kQueriesTogether = 8;  // queries, as in VectorAttention
 
   // The offset in values_ of piece s of positions 4 * four ... 4 * four + 3. The layout is
   // [positions / 4][pieces][32] times four bytes.
@@ -119,18 +121,19 @@ class ByteAttention {
 
   // The number of queries from `first` on that are processed together: those that attend to all of
   // the span or, if `first` does not, those that attend to the same part of it.
-  int Together(int first, int last, int at, int blocks) const {
+  int CountTogether(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
-    if (SeesAll(first, at, blocks)) {
-      while (n < kTogether && first + n < last && SeesAll(first + n, at, blocks)) n += u_.heads;
+    if (AttendsToAll(first, at, blocks)) {
+      while (n < kQueriesTogether && first + n < last && AttendsToAll(first + n, at, blocks))
+        n += u_.heads;
     } else {
       const AttentionRow& row = u_.rows[first / u_.heads];
-      while (n < kTogether && first + n < last &&
-             SeeTheSame(row, u_.rows[(first + n) / u_.heads])) {
+      while (n < kQueriesTogether && first + n < last &&
+             HaveSamePositions(row, u_.rows[(first + n) / u_.heads])) {
         n += u_.heads;
       }
     }
-    n = n < kTogether ? n : kTogether;
+    n = n < kQueriesTogether ? n : kQueriesTogether;
     return n < last - first ? n : last - first;
   }
 
@@ -138,15 +141,15 @@ class ByteAttention {
   // NaN where `top` is not finite. A `top` below 2^-100 gets the unit of 2^-100.
   FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
     const I exponent = ShiftRight(AsI(top), 23);
-    const I odd = Greater(exponent, Splat(254));
+    const I not_finite = Greater(exponent, Splat(254));
     const I unit = Select(Greater(exponent, Splat(27)), exponent, Splat(27)) - Splat(bits - 1);
-    const I none = Splat(0x7fc00000);
-    inverse = AsF(Select(odd, none, ShiftLeft(Splat(254) - unit, 23)));
-    return AsF(Select(odd, none, ShiftLeft(unit, 23)));
+    const I nan = Splat(0x7fc00000);
+    inverse = AsF(Select(not_finite, nan, ShiftLeft(Splat(254) - unit, 23)));
+    return AsF(Select(not_finite, nan, ShiftLeft(unit, 23)));
   }
 
   // Lane i of the result is the largest lane of x[i].
-  FT_INLINE static F Largest(const F x[kTogether]) {
+  FT_INLINE static F Largest(const F x[kQueriesTogether]) {
     __m512 two[4];
     FT_UNROLL(4)
     for (int k = 0; k < 4; ++k) {
@@ -178,24 +181,24 @@ class ByteAttention {
   // start value of its sums, which corrects for keys that are stored 128 too high (TransposeKeys).
   void RoundQuery(const float* q, int part) {
     const F a = Load(q), b = Load(q + kLanes);
-    const bool numbers = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
-    const float top = numbers ? MaxLane(Max(Abs(a), Abs(b))) : __builtin_nanf("");
+    const bool is_finite = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
+    const float top = is_finite ? MaxLane(Max(Abs(a), Abs(b))) : __builtin_nanf("");
     F inverse;
-    constexpr float kTwosOfE = 1.44269504088896341f;  // scores are exponents of two
-    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale * kTwosOfE), q_units_ + part, 1);
+    constexpr float kLog2OfE = 1.44269504088896341f;  // scores are exponents of two
+    StoreFirst(UnitOf(Splat(top), 14, inverse) * Splat(u_.scale * kLog2OfE), q_units_ + part, 1);
     I sum = Splat(0);
     std::byte* const to = q_ + part * 2 * kPiece;
     FT_UNROLL(2)
     for (int i = 0; i < 2; ++i) {
-      I whole = Rounded((i == 0 ? a : b) * inverse);
-      whole.v[0] = reinterpret_cast<NativeI>(_mm512_min_epi32(reinterpret_cast<__m512i>(whole.v[0]),
-                                                              _mm512_set1_epi32(128 * 128 - 1)));
-      sum = sum + whole;
+      I integers = Rounded((i == 0 ? a : b) * inverse);
+      integers.v[0] = reinterpret_cast<NativeI>(_mm512_min_epi32(
+          reinterpret_cast<__m512i>(integers.v[0]), _mm512_set1_epi32(128 * 128 - 1)));
+      sum = sum + integers;
       I high;
       high.v[0] =
-          reinterpret_cast<NativeI>(_mm512_srai_epi32(reinterpret_cast<__m512i>(whole.v[0]), 7));
+          reinterpret_cast<NativeI>(_mm512_srai_epi32(reinterpret_cast<__m512i>(integers.v[0]), 7));
       StoreLow8(high, to + i * kLanes);
-      StoreLow8(whole & Splat(127), to + kPiece + i * kLanes);
+      StoreLow8(integers & Splat(127), to + kPiece + i * kLanes);
     }
     q_starts_[part] = Sum(Splat(0) - ShiftLeft(sum, 7));
   }
@@ -204,15 +207,17 @@ class ByteAttention {
   struct Rows {
     const std::byte* first;
     int64_t bytes;  // from one to the next
-    FT_INLINE const std::byte* At(int j, int s) const { return first + j * bytes + s * kStored; }
+    FT_INLINE const std::byte* At(int j, int s) const {
+      return first + j * bytes + s * kStoredBytes;
+    }
   };
   // The rows in place if they are contiguous, else copied to `copies`.
   Rows RowsOf(const CacheView& cache, const AttentionRow& row, int from, std::byte* copies) const {
-    const int64_t column = u_.column / kPiece * kStored, bytes = pieces_ * kStored;
-    if (InSequence(row, from, kKeys)) {
+    const int64_t column = u_.column / kPiece * kStoredBytes, bytes = pieces_ * kStoredBytes;
+    if (InSequence(row, from, kBlockPositions)) {
       return {cache.Row(from) + column, cache.row_bytes};
     }
-    for (int j = 0; j < kKeys; ++j) {
+    for (int j = 0; j < kBlockPositions; ++j) {
       __builtin_memcpy(copies + j * bytes, BlockRow(u_, row, cache, from, j) + column,
                        static_cast<size_t>(bytes));
     }
@@ -222,7 +227,7 @@ class ByteAttention {
   // Copies the scales of sixteen rows' blocks, [pieces][16].
   FT_INLINE void CopyScales(const Rows& rows, uint16_t* out) const {
     for (int s = 0; s < pieces_; ++s) {
-      for (int j = 0; j < kKeys; ++j) {
+      for (int j = 0; j < kBlockPositions; ++j) {
         __builtin_memcpy(out++, rows.At(j, s), 2);
         asm volatile("" ::: "memory");  // keeps them out of vectors, which would delay products
       }
@@ -239,7 +244,7 @@ class ByteAttention {
   FT_INLINE static __m512i LoadPieces(const Rows& rows, int j, int s) {
     const std::byte* const codes = rows.At(j, s) + 2;
     const __m512i x = _mm512_zextsi256_si512(LoadPiece(codes));
-    return kPieces == 1 ? x : _mm512_inserti64x4(x, LoadPiece(codes + kStored), 1);
+    return kPieces == 1 ? x : _mm512_inserti64x4(x, LoadPiece(codes + kStoredBytes), 1);
   }
   FT_INLINE static __m256i LoadPiece(const std::byte* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -249,12 +254,12 @@ class ByteAttention {
   template <int kPieces>
   FT_INLINE void WidenPieces(const Rows& keys, const Rows& values, int index, int s) {
     TransposeKeys<kPieces>(keys, index, s);
-    for (int j = 0; j < kKeys; j += 4) {
+    for (int j = 0; j < kBlockPositions; j += 4) {
       if (s == 0 && prefetches_early_) {
         prefetcher_.Next();
         prefetcher_.Next();
       }
-      BringTogether<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
+      InterleaveValues<kPieces>(values, j, s, values_ + ValueAt(index * 4 + j / 4, s));
     }
   }
 
@@ -292,23 +297,26 @@ class ByteAttention {
   FT_INLINE static __m128i LoadFourWords(const std::byte* p) {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   }
-  int64_t KeyAt(int index, int s) const { return (int64_t{index} * pieces_ + s) * kPiece * kKeys; }
+  int64_t KeyAt(int index, int s) const {
+    return (int64_t{index} * pieces_ + s) * kPiece * kBlockPositions;
+  }
 
   // Interleaves the codes of four rows element by element, one piece after the other.
   template <int kPieces>
-  FT_INLINE static void BringTogether(const Rows& rows, int from, int s, std::byte* out) {
+  FT_INLINE static void InterleaveValues(const Rows& rows, int from, int s, std::byte* out) {
     __m512i x[4];
     FT_UNROLL(4)
     for (int j = 0; j < 4; ++j) x[j] = LoadPieces<kPieces>(rows, from + j, s);
     const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]);
     const __m512i c = _mm512_unpacklo_epi8(x[2], x[3]), d = _mm512_unpackhi_epi8(x[2], x[3]);
-    const __m512i together[] = {_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c),
-                                _mm512_unpacklo_epi16(b, d), _mm512_unpackhi_epi16(b, d)};
+    const __m512i interleaved[] = {_mm512_unpacklo_epi16(a, c), _mm512_unpackhi_epi16(a, c),
+                                   _mm512_unpacklo_epi16(b, d), _mm512_unpackhi_epi16(b, d)};
     auto* const to = reinterpret_cast<__m256i*>(out);
     FT_UNROLL(4)
     for (int i = 0; i < 4; ++i) {
-      _mm256_store_si256(to + i, _mm512_castsi512_si256(together[i]));
-      if (kPieces == 2) _mm256_store_si256(to + 4 + i, _mm512_extracti64x4_epi64(together[i], 1));
+      _mm256_store_si256(to + i, _mm512_castsi512_si256(interleaved[i]));
+      if (kPieces == 2)
+        _mm256_store_si256(to + 4 + i, _mm512_extracti64x4_epi64(interleaved[i], 1));
     }
   }
 
@@ -352,7 +360,7 @@ class ByteAttention {
       }
       FT_UNROLL(2)
       for (int b = 0; b < kBlocks; ++b) {
-        const F scales = Load(key_scales_ + s * kSpan + (block + b) * kKeys);
+        const F scales = Load(key_scales_ + s * kSpan + (block + b) * kBlockPositions);
         FT_UNROLL(4)
         for (int i = 0; i < kQueries; ++i) {
           const F dot = ToF(ShiftLeft(high[i][b], 7) + low[i][b]);
@@ -364,15 +372,15 @@ class ByteAttention {
     for (int i = 0; i < kQueries; ++i) {
       FT_UNROLL(2)
       for (int b = 0; b < kBlocks; ++b) {
-        Store(acc[i][b], scores_ + (slot + i) * kSpan + (block + b) * kKeys);
+        Store(acc[i][b], scores_ + (slot + i) * kSpan + (block + b) * kBlockPositions);
       }
     }
   }
 
   // Whether a query's row attends to every position of a span's blocks.
-  bool SeesAll(int query, int at, int blocks) const {
+  bool AttendsToAll(int query, int at, int blocks) const {
     const AttentionRow& row = u_.rows[query / u_.heads];
-    return row.begin <= at && row.count >= at + blocks * kKeys;
+    return row.begin <= at && row.count >= at + blocks * kBlockPositions;
   }
 
   // Turns the scores of n queries, which attend to the same part of a span, into weights, and
@@ -383,13 +391,13 @@ class ByteAttention {
   // span this is the smallest power of two that none of them exceeds. When a later span has a
   // higher power, the sums are scaled down, also by a power of two.
   void Fold(int query, int n, int at, int blocks) {
-    F tops[kTogether];
-    for (int i = 0; i < kTogether; ++i) {
+    F tops[kQueriesTogether];
+    for (int i = 0; i < kQueriesTogether; ++i) {
       tops[i] = Zero();
       if (i >= n) continue;
       prefetcher_.Next();
-      tops[i] = HideUnseen(u_.rows[(query + i) / u_.heads], at, blocks, Splat(kLowest),
-                           scores_ + i * kSpan);
+      tops[i] = HideUnattended(u_.rows[(query + i) / u_.heads], at, blocks, Splat(kLowest),
+                               scores_ + i * kSpan);
     }
     const F before = LoadFirst(tops_ + query, n), own = Ceil(Largest(tops));
     const F highest = Max(own, before), shares = PowerOfTwo(own - highest);
@@ -416,18 +424,20 @@ class ByteAttention {
   // the positions of `query` at most 2^16. Returns the unit.
   F ScaleValues(int query, int s, int at, int blocks) {
     const AttentionRow& row = u_.rows[query / u_.heads];
-    const bool all = SeesAll(query, at, blocks);
+    const bool attends_to_all = AttendsToAll(query, at, blocks);
     const float* const scales = value_scales_ + s * kSpan;
     F top = Zero();
     for (int b = 0; b < blocks; ++b) {
-      const F x = Load(scales + b * kKeys);
-      const int from = at + b * kKeys;
-      top = Max(all ? x : Select(Seen(from, row.begin, row.count), x, Zero()), top);
+      const F x = Load(scales + b * kBlockPositions);
+      const int from = at + b * kBlockPositions;
+      top = Max(attends_to_all ? x : Select(AttendedLanes(from, row.begin, row.count), x, Zero()),
+                top);
     }
     F inverse;
     const F unit = UnitOf(Splat(MaxLane(top)), 16, inverse);
     for (int b = 0; b < blocks; ++b) {
-      Store(Load(scales + b * kKeys) * inverse, scaled_ + s * kSpan + b * kKeys);
+      Store(Load(scales + b * kBlockPositions) * inverse,
+            scaled_ + s * kSpan + b * kBlockPositions);
     }
     return unit;
   }
@@ -436,27 +446,28 @@ class ByteAttention {
   // their products with the scales of each piece as integers 256 h + l: [64] h and [64] l.
   FT_INLINE void Weigh(int query, int slot, F own, F share, int blocks) {
     const float* const scores = scores_ + slot * kSpan;
-    F sum = Load(sums_ + query * kLanes), x[kSpan / kKeys];
+    F sum = Load(sums_ + query * kLanes), x[kSpan / kBlockPositions];
     FT_UNROLL(4)
-    for (int b = 0; b < kSpan / kKeys; ++b) {
+    for (int b = 0; b < kSpan / kBlockPositions; ++b) {
       x[b] = Zero();
       if (b >= blocks) continue;
-      x[b] = QuickPower(Load(scores + b * kKeys) - own);
+      x[b] = QuickPower(Load(scores + b * kBlockPositions) - own);
       sum = MulAdd(x[b], share, sum);
     }
     Store(sum, sums_ + query * kLanes);
     const __m512i byte = _mm512_set1_epi16(255);
     std::byte* to = weights_ + slot * pieces_ * 2 * kSpan;
     for (int s = 0; s < pieces_; ++s, to += 2 * kSpan) {
-      __m512i whole[kSpan / kKeys];
+      __m512i integers[kSpan / kBlockPositions];
+      // From block `blocks` on, the integers are zeros, whatever scaled_ holds there.
       FT_UNROLL(4)
-      for (int b = 0; b < kSpan / kKeys; ++b) {  // zeros from `blocks` on, whatever scaled_ holds
-        whole[b] =
-            reinterpret_cast<__m512i>(Rounded(x[b] * Load(scaled_ + s * kSpan + b * kKeys)).v[0]);
+      for (int b = 0; b < kSpan / kBlockPositions; ++b) {
+        integers[b] = reinterpret_cast<__m512i>(
+            Rounded(x[b] * Load(scaled_ + s * kSpan + b * kBlockPositions)).v[0]);
       }
       // Each 128 bits hold four positions of each block.
-      const __m512i a = _mm512_packus_epi32(whole[0], whole[1]);
-      const __m512i b = _mm512_packus_epi32(whole[2], whole[3]);
+      const __m512i a = _mm512_packus_epi32(integers[0], integers[1]);
+      const __m512i b = _mm512_packus_epi32(integers[2], integers[3]);
       _mm512_store_si512(to, _mm512_packus_epi16(_mm512_srli_epi16(a, 8), _mm512_srli_epi16(b, 8)));
       _mm512_store_si512(to + kSpan,
                          _mm512_packus_epi16(_mm512_and_si512(a, byte), _mm512_and_si512(b, byte)));

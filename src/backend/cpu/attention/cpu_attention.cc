@@ -100,12 +100,13 @@ class UnitMaker {
   // Divides the units of a single sequence among threads. They count as equal, except for units
   // left over.
   UnitDivision Divide(int few_queries, int threads) const {
-    const int rows = parts_[0].rows, most = std::min(kMostRows, rows);
+    const int rows = parts_[0].rows, block_rows = std::min(kMostRows, rows);
     // Units left over are the last ones. If all of them belong to the last block of rows, they have
     // that block's number of rows.
-    const int last =
-        units() % threads > kv_heads_ ? most : rows - (static_cast<int>(blocks_) - 1) * kMostRows;
-    return DivideUnits(units(), most * group_, last * group_, few_queries, threads);
+    const int left_over_rows = units() % threads > kv_heads_
+                                   ? block_rows
+                                   : rows - (static_cast<int>(blocks_) - 1) * kMostRows;
+    return DivideUnits(units(), block_rows * group_, left_over_rows * group_, few_queries, threads);
   }
 
   void Loads(std::vector<UnitLoad>& loads) const {
@@ -113,8 +114,9 @@ class UnitMaker {
     for (const Part& part : parts_) {
       for (int first = 0; first < part.rows; first += kMostRows) {
         const int count = std::min(kMostRows, part.rows - first);
-        const int seen = part.sequence->visible->count(first + count - 1);
-        const UnitLoad load{count * group_, args_.window > 0 ? std::min(seen, args_.window) : seen};
+        const int positions = part.sequence->visible->count(first + count - 1);
+        const UnitLoad load{count * group_,
+                            args_.window > 0 ? std::min(positions, args_.window) : positions};
         loads.insert(loads.end(), static_cast<size_t>(kv_heads_), load);
       }
     }
@@ -183,9 +185,9 @@ class UnitMaker {
 static_assert(kPageRows == kCachePageRows);
 
 void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op) {
-  int64_t most = 0;
-  for (const AttentionUnit& u : units) most = std::max(most, op.scratch(u));
-  const auto bytes = static_cast<size_t>(most);
+  int64_t largest = 0;
+  for (const AttentionUnit& u : units) largest = std::max(largest, op.scratch(u));
+  const auto bytes = static_cast<size_t>(largest);
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
     scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: avoids an allocation per step
@@ -226,12 +228,14 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
     const UnitDivision division = maker.Divide(kernels_.few_queries, threads);
     // Units are added in roughly the order in which threads take them (RunUnits). A thread that
     // finishes early takes over units of others.
-    int64_t next_whole = 0, next_piece = 0;
-    const int64_t whole = division.whole * threads, pieces = (units - whole) * division.pieces;
+    int64_t next_uncut = 0, next_piece = 0;
+    const int64_t uncut_units = division.uncut * threads,
+                  pieces = (units - uncut_units) * division.pieces;
     for (int t = 0; t < threads; ++t) {
-      for (int64_t i = 0; i < division.whole; ++i) maker.Add(next_whole++, 0, 1);
-      for (int64_t i = 0; i < division.pieces_each && next_piece < pieces; ++i, ++next_piece) {
-        maker.Add(whole + next_piece / division.pieces,
+      for (int64_t i = 0; i < division.uncut; ++i) maker.Add(next_uncut++, 0, 1);
+      for (int64_t i = 0; i < division.pieces_per_thread && next_piece < pieces;
+           ++i, ++next_piece) {
+        maker.Add(uncut_units + next_piece / division.pieces,
                   static_cast<int>(next_piece % division.pieces), division.pieces);
       }
     }
@@ -241,9 +245,9 @@ void CpuBackend::MakeUnits(const AttentionArgs& args) {
   if (next_loads_ != unit_loads_ || divided_among_ != threads) {
     unit_loads_.swap(next_loads_);
     divided_among_ = threads;
-    DivideUnlikeUnits(unit_loads_, kernels_.few_queries, threads, unit_pieces_);
+    DivideUnequalUnits(unit_loads_, kernels_.few_queries, threads, unit_pieces_);
   }
-  for (const UnitPiece& each : unit_pieces_) maker.Add(each.unit, each.piece, each.pieces);
+  for (const UnitPiece& cut : unit_pieces_) maker.Add(cut.unit, cut.piece, cut.pieces);
 }
 
 void CpuBackend::AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,

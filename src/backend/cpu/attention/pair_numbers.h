@@ -9,7 +9,7 @@ namespace foretoken::FT_ISA {
 // A word is two bf16, the first in the low half.
 class PairNumbers {
  public:
-  static constexpr int kPer = 2;
+  static constexpr int kPerWord = 2;
 
   FT_INLINE static F Product(F a, F b, F c) {
     c.v[0] = _mm512_dpbf16_ps(c.v[0], reinterpret_cast<__m512bh>(a.v[0]),
@@ -30,22 +30,22 @@ class PairNumbers {
   // overwrite the scores of a later block.
   FT_INLINE static void StoreWeights(F x, float* weights, int block) {
     const __m256bh rounded = _mm512_cvtneps_pbh(x.v[0]);
-    __builtin_memcpy(weights + block * kKeys / 2, &rounded, sizeof(rounded));
+    __builtin_memcpy(weights + block * kBlockPositions / 2, &rounded, sizeof(rounded));
   }
 
   // Converts the keys of positions [from, from + 16) that `row` attends to, to words [padded head /
   // 2][16]: a lane is a position. Past the row's last position, that one is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
-    const std::byte* in[kKeys];
+    const std::byte* in[kBlockPositions];
     FindRows(u, row, KeysOf(u), from, prefetcher, in);
-    for (int d = 0; d < u.head_dim; d += kWords) {
-      F x[kKeys];
+    for (int d = 0; d < u.head_dim; d += kVectorElements) {
+      F x[kBlockPositions];
       FT_UNROLL(16)
-      for (int j = 0; j < kKeys; ++j) {
+      for (int j = 0; j < kBlockPositions; ++j) {
         x[j].v[0] = reinterpret_cast<NativeF>(LoadPairs(in[j], u.column + d, u.head_dim - d));
       }
-      StoreTransposed(x, out + d / 2 * kKeys);
+      StoreTransposed(x, out + d / 2 * kBlockPositions);
     }
   }
 
@@ -53,11 +53,11 @@ class PairNumbers {
   // two positions.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
-    const std::byte* in[kKeys];
+    const std::byte* in[kBlockPositions];
     FindRows(u, row, ValuesOf(u), from, prefetcher, in);
-    for (int d = 0; d < u.head_dim; d += kWords) {
+    for (int d = 0; d < u.head_dim; d += kVectorElements) {
       float* to = out + d;
-      for (int j = 0; j < kKeys; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {
+      for (int j = 0; j < kBlockPositions; j += 2, to += PaddedHead<PairNumbers>(u.head_dim)) {
         F low, high;
         Merge(LoadPairs(in[j], u.column + d, u.head_dim - d),
               LoadPairs(in[j + 1], u.column + d, u.head_dim - d), low, high);
@@ -68,18 +68,19 @@ class PairNumbers {
   }
 
  protected:
-  static constexpr int kWords = 2 * kLanes;  // bf16 values of a vector
+  static constexpr int kVectorElements = 2 * kLanes;  // bf16 values of a vector
 
   // Elements [i, i + 32) of a row; if n < 32, only the first n of them, then zeros.
-  FT_INLINE static __m512i LoadPairs(const std::byte* row, int64_t i, int64_t n = kWords) {
-    if (n >= kWords) return _mm512_loadu_si512(row + 2 * i);
+  FT_INLINE static __m512i LoadPairs(const std::byte* row, int64_t i, int64_t n = kVectorElements) {
+    if (n >= kVectorElements) return _mm512_loadu_si512(row + 2 * i);
     return _mm512_maskz_loadu_epi16((__mmask32{1} << n) - 1, row + 2 * i);
   }
 
   // Interleaves the elements of a and b: the first sixteen of each to `low`, the others to `high`.
   FT_INLINE static void Merge(__m512i a, __m512i b, F& low, F& high) {
-    uint16_t order[kWords];
-    for (int i = 0; i < kWords; ++i) order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kWords);
+    uint16_t order[kVectorElements];
+    for (int i = 0; i < kVectorElements; ++i)
+      order[i] = static_cast<uint16_t>(i / 2 + i % 2 * kVectorElements);
     const __m512i first = _mm512_loadu_si512(order);
     const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(kLanes));
     low.v[0] = reinterpret_cast<NativeF>(_mm512_permutex2var_epi16(a, first, b));
@@ -97,7 +98,7 @@ class PairWords : public PairNumbers {
   template <CacheType>
   FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
     F words;
-    words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, element + word * kPer));
+    words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, element + word * kPerWord));
     return words;
   }
   template <CacheType, int kVectors>

@@ -20,7 +20,7 @@ struct OfType {
 //   Choose(type, f): calls f(OfType<type>()).
 //   LoadWords(row, element, word): sixteen words of the head that begins at `element` of a key's
 //     cache row, from word `word` of the head on.
-//   LoadValues(rows, element, x): kVectors vectors of the values in rows[0] ... rows[kPer - 1],
+//   LoadValues(rows, element, x): kVectors vectors of the values in rows[0] ... rows[kPerWord - 1],
 //     from `element` on.
 //   StoreWeights(x, to): stores the weights in x's lanes as words, a query's positions together.
 template <typename Numbers, CacheType... kTypes>
@@ -45,9 +45,9 @@ class FloatWords : public Numbers {
 };
 
 // Attention of all or some queries of a unit. kQueries: lanes that a position takes, 4, 8 or 16,
-// one per query. Lane i * kSide + j % kSide is query i at position j, so a register holds kSide
-// positions, whose keys are interleaved word by word. More than 16 queries form groups of 16, each
-// with registers of its own.
+// one per query. Lane i * kPositions + j % kPositions is query i at position j, so a register holds
+// kPositions positions, whose keys are interleaved word by word. More than 16 queries form groups
+// of 16, each with registers of its own.
 template <typename Words, int kHeadDim, int kQueries>
 class QueryLanes {
  public:
@@ -66,10 +66,10 @@ class QueryLanes {
     q_ = pieces.Take<float>(groups_ * kDepth * kLanes);
     mixed_ = pieces.Take<float>(groups_ * kQueries * kHeadDim);
     scores_ = pieces.Take<float>(groups_ * kSpan * kQueries);
-    tail_scores_ = pieces.Take<float>(groups_ * kKeys * kQueries);
-    sums_ = pieces.Take<float>(groups_ * kKeys * kQueries);
+    tail_scores_ = pieces.Take<float>(groups_ * kBlockPositions * kQueries);
+    sums_ = pieces.Take<float>(groups_ * kBlockPositions * kQueries);
     tops_ = pieces.Take<float>(groups_ * kLanes);
-    keys_ = pieces.Take<float>(kTogether * kKeys * kDepth);
+    keys_ = pieces.Take<float>(kBlocksTogether * kBlockPositions * kDepth);
     scratch_ = pieces.used();
   }
   int64_t scratch() const { return scratch_; }
@@ -84,47 +84,49 @@ class QueryLanes {
       run_ = u_.rows[r].run < run_ ? u_.rows[r].run : run_;
     }
     for (int at = begin / kSpan * kSpan; at < count; at += kSpan) {
-      Span(at, count - at < kSpan ? count - at : kSpan);
+      ProcessSpan(at, count - at < kSpan ? count - at : kSpan);
     }
     End();
   }
 
  private:
-  static constexpr int kPer = Words::kPer, kDepth = kHeadDim / kPer;
-  static constexpr int kSide = kLanes / kQueries;       // positions of a register
-  static constexpr int kTogether = kSide == 1 ? 1 : 2;  // blocks that are scored together
-  static constexpr int kVectors = kSide == 1 ? 1 : 2;   // of values that are read together
-  static constexpr int kPiece = 32;                     // a head's column is a multiple of this
+  static constexpr int kPerWord = Words::kPerWord, kDepth = kHeadDim / kPerWord;
+  static constexpr int kPositions = kLanes / kQueries;  // positions of a register
+  static constexpr int kBlocksTogether =
+      kPositions == 1 ? 1 : 2;                              // blocks that are scored together
+  static constexpr int kVectors = kPositions == 1 ? 1 : 2;  // of values that are read together
+  static constexpr int kPiece = 32;                         // a head's column is a multiple of this
   // Positions, words and weighted positions that are processed between two prefetches, each of one
   // position of the next span. With these values, the whole next span has been prefetched when this
   // one is done, and memory is never idle.
-  static constexpr int kPositionsPerPrefetch = 8, kWordsPerPrefetch = kDepth / (8 * kTogether);
+  static constexpr int kPositionsPerPrefetch = 8,
+                       kWordsPerPrefetch = kDepth / (8 * kBlocksTogether);
   static constexpr int kMixedPerPrefetch = kHeadDim * 3 / 32;
 
   void Begin() {
     for (int64_t i = 0; i < int64_t{groups_} * kDepth * kLanes; i += kLanes) Store(Zero(), q_ + i);
     for (int i = 0; i < queries_; ++i) {
       const float* q = RowOf(i).q + HeadOf(i) * kHeadDim;
-      float* const lanes = q_ + int64_t{i / kQueries} * kDepth * kLanes + i % kQueries * kSide;
-      for (int d = 0; d < kHeadDim; d += kLanes * kPer) {
+      float* const lanes = q_ + int64_t{i / kQueries} * kDepth * kLanes + i % kQueries * kPositions;
+      for (int d = 0; d < kHeadDim; d += kLanes * kPerWord) {
         float words[kLanes];
         Store(Words::LoadQuery(q + d, kHeadDim - d), words);
         for (int k = 0; k < kLanes; ++k) {
-          for (int j = 0; j < kSide; ++j) lanes[(d / kPer + k) * kLanes + j] = words[k];
+          for (int j = 0; j < kPositions; ++j) lanes[(d / kPerWord + k) * kLanes + j] = words[k];
         }
       }
     }
     for (int64_t i = 0; i < int64_t{groups_} * kQueries * kHeadDim; i += kLanes) {
       Store(Zero(), mixed_ + i);
     }
-    for (int i = 0; i < groups_ * kKeys * kQueries; i += kLanes) Store(Zero(), sums_ + i);
+    for (int i = 0; i < groups_ * kBlockPositions * kQueries; i += kLanes) Store(Zero(), sums_ + i);
     for (int i = 0; i < groups_; ++i) Store(Splat(kLowest), tops_ + i * kLanes);
   }
 
   void End() {
     for (int i = 0; i < queries_; ++i) {
-      float lanes[kKeys];
-      for (int j = 0; j < kKeys; ++j) lanes[j] = sums_[At(i, j, kKeys)];
+      float lanes[kBlockPositions];
+      for (int j = 0; j < kBlockPositions; ++j) lanes[j] = sums_[At(i, j, kBlockPositions)];
       const F factor = Splat(1.0f / Sum(Load(lanes)));
       float* out = RowOf(i).out + HeadOf(i) * kHeadDim;
       for (int d = 0; d < kHeadDim; d += kLanes) {
@@ -147,49 +149,49 @@ class QueryLanes {
 
   // The index of query i's value for position j in an array of `positions` positions.
   static int64_t At(int i, int j, int positions) {
-    return int64_t{i / kQueries} * positions * kQueries + j / kSide * kLanes +
-           i % kQueries * kSide + j % kSide;
+    return int64_t{i / kQueries} * positions * kQueries + j / kPositions * kLanes +
+           i % kQueries * kPositions + j % kPositions;
   }
 
-  // Processes positions [at, at + seen) of a span, to each of which some row attends.
-  void Span(int at, int seen) {
+  // Processes positions [at, at + length) of a span, to each of which some row attends.
+  void ProcessSpan(int at, int length) {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
-    const int common = in_run < seen ? in_run : seen;  // the same cache rows for all rows
-    const int positions = (seen + kKeys - 1) / kKeys * kKeys;
+    const int common = in_run < length ? in_run : length;  // the same cache rows for all rows
+    const int positions = (length + kBlockPositions - 1) / kBlockPositions * kBlockPositions;
     prefetcher_.SetRange(at + kSpan, at + 2 * kSpan, run_);
-    for (int j = 0; j < common; j += kTogether * kKeys) ScoreCommon(at, j, common);
+    for (int j = 0; j < common; j += kBlocksTogether * kBlockPositions) ScoreCommon(at, j, common);
     for (int j = common; j < positions; ++j) Hide(j, 0, groups_ * kQueries);
-    ScoreTail(at, common, seen);
+    ScoreTail(at, common, length);
     HideBefore(at, positions);
     for (int g = 0; g < groups_; ++g) {
       Fold(g, positions);
-      Mix(g, at, common / kPer * kPer);
+      Mix(g, at, common / kPerWord * kPerWord);
     }
-    if (common < kSpan) MixTail(at, common / kPer * kPer);
+    if (common < kSpan) MixTail(at, common / kPerWord * kPerWord);
   }
 
-  // Scores positions [at + j, at + common), at most kTogether blocks of them.
+  // Scores positions [at + j, at + common), at most kBlocksTogether blocks of them.
   void ScoreCommon(int at, int j, int common) {
-    const std::byte* rows[kTogether * kKeys];
+    const std::byte* rows[kBlocksTogether * kBlockPositions];
     const std::byte* const first = KeysOf(u_).Row(at);
-    for (int i = 0; i < kTogether * kKeys; ++i) {
+    for (int i = 0; i < kBlocksTogether * kBlockPositions; ++i) {
       const int position = j + i < common ? j + i : common - 1;
       rows[i] = first + position * u_.key_row_bytes;
     }
-    if (kTogether == 1 || common - j <= kKeys) {
+    if (kBlocksTogether == 1 || common - j <= kBlockPositions) {
       ScoreRows<1>(rows, scores_ + j * kQueries, kSpan);
     } else {
-      ScoreRows<kTogether>(rows, scores_ + j * kQueries, kSpan);
+      ScoreRows<kBlocksTogether>(rows, scores_ + j * kQueries, kSpan);
     }
   }
 
-  // Scores positions [at + common, at + seen), where a position is not the same cache row for all
+  // Scores positions [at + common, at + length), where a position is not the same cache row for all
   // rows. Each of these cache rows is scored for all queries, and only the scores of the rows that
   // attend to it are kept.
-  void ScoreTail(int at, int common, int seen) {
-    Column columns[kKeys];
+  void ScoreTail(int at, int common, int length) {
+    Column columns[kBlockPositions];
     int count = 0;
-    for (int j = common; j < seen; ++j) {
+    for (int j = common; j < length; ++j) {
       int first = count;  // of the columns at this position
       for (int r = first_row_; r < end_row_; ++r) {
         if (u_.rows[r].count <= at + j) continue;
@@ -197,7 +199,7 @@ class QueryLanes {
         bool known = false;
         for (int c = first; c < count; ++c) known = known || columns[c].row == row;
         if (known) continue;
-        if (count == kKeys) {
+        if (count == kBlockPositions) {
           ScoreColumns(at, columns, count);
           first = count = 0;
         }
@@ -212,18 +214,18 @@ class QueryLanes {
     int position, row;
   };
   void ScoreColumns(int at, const Column* columns, int count) {
-    const std::byte* rows[kKeys];
-    for (int i = 0; i < kKeys; ++i) {
+    const std::byte* rows[kBlockPositions];
+    for (int i = 0; i < kBlockPositions; ++i) {
       rows[i] = KeysOf(u_).Row(columns[i < count ? i : count - 1].row);
     }
-    ScoreRows<1>(rows, tail_scores_, kKeys);
+    ScoreRows<1>(rows, tail_scores_, kBlockPositions);
     for (int c = 0; c < count; ++c) {
       const int j = columns[c].position;
       for (int r = first_row_; r < end_row_; ++r) {
         const AttentionRow& row = u_.rows[r];
         if (row.count <= at + j || CacheRow(u_, row, at + j) != columns[c].row) continue;
         for (int i = FirstOf(r); i < EndOf(r); ++i) {
-          scores_[At(i, j, kSpan)] = tail_scores_[At(i, c, kKeys)];
+          scores_[At(i, j, kSpan)] = tail_scores_[At(i, c, kBlockPositions)];
         }
       }
     }
@@ -234,7 +236,7 @@ class QueryLanes {
   template <int kBlocks>
   FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
     Words::Choose(u_.key_type, [&](auto type) {
-      for (int j = 0; j < kBlocks * kKeys; j += kSide) {
+      for (int j = 0; j < kBlocks * kBlockPositions; j += kPositions) {
         if (j % kPositionsPerPrefetch == 0) prefetcher_.Next();
         InterleaveKeys<decltype(type)::kType>(rows + j, keys_ + j * kDepth);
       }
@@ -244,20 +246,20 @@ class QueryLanes {
     }
   }
 
-  // Stores the keys of kSide positions interleaved word by word, in the order in which unpacking
-  // leaves the words.
+  // Stores the keys of kPositions positions interleaved word by word, in the order in which
+  // unpacking leaves the words.
   template <CacheType kType>
   FT_INLINE void InterleaveKeys(const std::byte* const* rows, float* to) const {
     FT_UNROLL(8)
-    for (int d = 0; d < kDepth; d += kLanes, to += kSide * kLanes) {
+    for (int d = 0; d < kDepth; d += kLanes, to += kPositions * kLanes) {
       __m512 x[4];
       FT_UNROLL(4)
-      for (int j = 0; j < kSide; ++j) {
+      for (int j = 0; j < kPositions; ++j) {
         x[j] = Words::template LoadWords<kType>(rows[j], u_.column, d).v[0];
       }
-      if (kSide == 1) {
+      if (kPositions == 1) {
         _mm512_storeu_ps(to, x[0]);
-      } else if (kSide == 2) {
+      } else if (kPositions == 2) {
         _mm512_storeu_ps(to, _mm512_unpacklo_ps(x[0], x[1]));
         _mm512_storeu_ps(to + kLanes, _mm512_unpackhi_ps(x[0], x[1]));
       } else {
@@ -274,16 +276,16 @@ class QueryLanes {
   }
   // Where InterleaveKeys stores word k of sixteen.
   static constexpr int WordAt(int k) {
-    if (kSide == 1) return k;
-    if (kSide == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
+    if (kPositions == 1) return k;
+    if (kPositions == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
     return k % 4 * kLanes + k / 4 * 4;
   }
-  // Repeats kSide floats across the lanes.
+  // Repeats kPositions floats across the lanes.
   FT_INLINE static F SpreadWord(const float* p) {
     F x;
-    if constexpr (kSide == 1) {
+    if constexpr (kPositions == 1) {
       x = Splat(*p);
-    } else if constexpr (kSide == 2) {
+    } else if constexpr (kPositions == 2) {
       double two;
       __builtin_memcpy(&two, p, sizeof(two));
       x.v[0] = _mm512_castpd_ps(_mm512_set1_pd(two));
@@ -297,19 +299,20 @@ class QueryLanes {
 
   template <int kBlocks>
   [[gnu::noinline]] void Score(const float* q, float* scores) {
-    constexpr int kRegisters = kBlocks * kKeys / kSide;
+    constexpr int kRegisters = kBlocks * kBlockPositions / kPositions;
     const float* keys = keys_;
     F acc[kRegisters];
     FT_UNROLL(16)
     for (int i = 0; i < kRegisters; ++i) acc[i] = Zero();
-    for (int d = 0; d < kDepth; d += kLanes, keys += kSide * kLanes) {
+    for (int d = 0; d < kDepth; d += kLanes, keys += kPositions * kLanes) {
       FT_UNROLL(16)
       for (int k = 0; k < kLanes; ++k, q += kLanes) {
         if (k % kWordsPerPrefetch == 0) prefetcher_.Next();
         const F words = Load(q);
         FT_UNROLL(16)
         for (int i = 0; i < kRegisters; ++i) {
-          acc[i] = Words::Product(words, SpreadWord(keys + i * kSide * kDepth + WordAt(k)), acc[i]);
+          acc[i] =
+              Words::Product(words, SpreadWord(keys + i * kPositions * kDepth + WordAt(k)), acc[i]);
         }
       }
     }
@@ -331,7 +334,7 @@ class QueryLanes {
   // VectorAttention::Fold for all queries of a group at once.
   [[gnu::noinline]] void Fold(int group, int positions) {
     float* const scores = scores_ + int64_t{group} * kSpan * kQueries;
-    float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
+    float* const sums = sums_ + int64_t{group} * kBlockPositions * kQueries;
     const F before = Load(tops_ + group * kLanes);
     // Four maxima, so that four chains of dependent operations overlap.
     F tops[4] = {before, before, before, before};
@@ -340,11 +343,11 @@ class QueryLanes {
       for (int k = 0; k < 4; ++k) tops[k] = Max(Load(scores + j + k * kLanes), tops[k]);
     }
     F top = Max(Max(tops[0], tops[1]), Max(tops[2], tops[3])), swapped;
-    if (kSide >= 2) {
+    if (kPositions >= 2) {
       swapped.v[0] = _mm512_permute_ps(top.v[0], 0xb1);
       top = Max(swapped, top);
     }
-    if (kSide == 4) {
+    if (kPositions == 4) {
       swapped.v[0] = _mm512_permute_ps(top.v[0], 0x4e);
       top = Max(swapped, top);
     }
@@ -352,14 +355,14 @@ class QueryLanes {
       ScaleDownGroup(group, Exp(before - top));
     }
     Store(top, tops_ + group * kLanes);
-    for (int j = 0; j < positions; j += kKeys) {
+    for (int j = 0; j < positions; j += kBlockPositions) {
       prefetcher_.Next();
       prefetcher_.Next();
       FT_UNROLL(4)
-      for (int k = 0; k < kKeys / kSide; ++k) {
+      for (int k = 0; k < kBlockPositions / kPositions; ++k) {
         float* const at = scores + j * kQueries + k * kLanes;
         const F x = Words::Power(Load(at) - top);
-        Words::StoreWeights(x, scores + (j * kQueries + k * kLanes) / kPer);
+        Words::StoreWeights(x, scores + (j * kQueries + k * kLanes) / kPerWord);
         Store(Load(sums + k * kLanes) + x, sums + k * kLanes);
       }
     }
@@ -367,25 +370,25 @@ class QueryLanes {
 
   // Scales a group's sums down to new maxima, by a factor for each query.
   void ScaleDownGroup(int group, F factor) {
-    float* const sums = sums_ + int64_t{group} * kKeys * kQueries;
-    for (int j = 0; j < kKeys * kQueries; j += kLanes) {
+    float* const sums = sums_ + int64_t{group} * kBlockPositions * kQueries;
+    for (int j = 0; j < kBlockPositions * kQueries; j += kLanes) {
       Store(Load(sums + j) * factor, sums + j);
     }
     float factors[kLanes];
     Store(factor, factors);
     for (int i = 0; i < kQueries; ++i) {
       float* const mixed = mixed_ + (group * kQueries + i) * kHeadDim;
-      if (factors[i * kSide] == 1.0f) continue;
+      if (factors[i * kPositions] == 1.0f) continue;
       for (int d = 0; d < kHeadDim; d += kLanes) {
-        Store(Load(mixed + d) * Splat(factors[i * kSide]), mixed + d);
+        Store(Load(mixed + d) * Splat(factors[i * kPositions]), mixed + d);
       }
     }
   }
 
-  // The weights of query 0 for positions [j, j + kPer); those of query i follow kSide / kPer * i
-  // floats later.
+  // The weights of query 0 for positions [j, j + kPerWord); those of query i follow kPositions /
+  // kPerWord * i floats later.
   static const float* Weights(const float* weights, int j) {
-    return weights + j / kSide * (kLanes / kPer) + j % kSide / kPer;
+    return weights + j / kPositions * (kLanes / kPerWord) + j % kPositions / kPerWord;
   }
 
   // Adds the values of positions [at, at + positions), weighted, to a group's results.
@@ -427,7 +430,7 @@ class QueryLanes {
         for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(mixed + i * kHeadDim + v * kLanes);
       }
       const std::byte* row = values;
-      for (int j = 0; j < positions; j += kPer, row += kPer * u_.value_row_bytes) {
+      for (int j = 0; j < positions; j += kPerWord, row += kPerWord * u_.value_row_bytes) {
         if (j % kMixedPerPrefetch == 0) prefetcher_.Next();
         const std::byte* const rows[] = {row, row + u_.value_row_bytes};
         F x[kVectors];
@@ -435,7 +438,7 @@ class QueryLanes {
         const float* const weights = Weights(all_weights, j);
         FT_UNROLL(16)
         for (int i = 0; i < kSome; ++i) {
-          const F w = Splat(weights[i * (kSide / kPer)]);
+          const F w = Splat(weights[i * (kPositions / kPerWord)]);
           FT_UNROLL(2)
           for (int v = 0; v < kVectors; ++v) acc[i][v] = Words::Product(w, x[v], acc[i][v]);
         }
@@ -454,10 +457,10 @@ class QueryLanes {
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;
-      const int seen = left < kSpan ? left : kSpan;
-      const int whole = (seen + kKeys - 1) / kKeys * kKeys;
-      const int more = (seen + kPer - 1) / kPer * kPer + kPer;
-      const int end = more < whole ? more : whole;
+      const int length = left < kSpan ? left : kSpan;
+      const int block_end = (length + kBlockPositions - 1) / kBlockPositions * kBlockPositions;
+      const int word_end = (length + kPerWord - 1) / kPerWord * kPerWord + kPerWord;
+      const int end = word_end < block_end ? word_end : block_end;
       if (first >= end) continue;
       const std::byte* rows[kSpan];
       for (int j = first; j < end; ++j) {
@@ -476,10 +479,10 @@ class QueryLanes {
       for (int d = 0; d < kHeadDim; d += kPiece) {
         float* const mixed = mixed_ + i * kHeadDim + d;
         F acc[2] = {Load(mixed), Load(mixed + kLanes)};
-        for (int j = first; j < end; j += kPer) {
+        for (int j = first; j < end; j += kPerWord) {
           F x[2];
           Words::template LoadValues<kType, 2>(rows + j, u_.column + d, x);
-          const F w = Splat(Weights(weights, j)[i % kQueries * (kSide / kPer)]);
+          const F w = Splat(Weights(weights, j)[i % kQueries * (kPositions / kPerWord)]);
           FT_UNROLL(2)
           for (int v = 0; v < 2; ++v) acc[v] = Words::Product(w, x[v], acc[v]);
         }
@@ -504,7 +507,7 @@ template <typename Words, int kHeadDim, typename Run>
 FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
   const int queries = u.row_count * u.heads, left = queries % kLanes;
   int first = 0;
-  if constexpr (Words::kPer == 1) {
+  if constexpr (Words::kPerWord == 1) {
     if (queries > 8) {
       first = left > 8 ? queries : queries - left;
       run(QueryLanes<Words, kHeadDim, 16>(u, 0, first));
@@ -536,7 +539,7 @@ constexpr AttentionOp QueryLanesOp() {
 // than eight queries in words of two elements.
 template <typename Words, typename Many>
 AttentionOp RowsOp(const AttentionUnit& u) {
-  if (u.column % 32 == 0 && (Words::kPer == 1 || u.row_count * u.heads <= 8)) {
+  if (u.column % 32 == 0 && (Words::kPerWord == 1 || u.row_count * u.heads <= 8)) {
     if (u.head_dim == 64) return QueryLanesOp<Words, 64>();
     if (u.head_dim == 128) return QueryLanesOp<Words, 128>();
   }

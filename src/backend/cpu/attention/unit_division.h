@@ -7,12 +7,12 @@
 
 namespace foretoken {
 
-// What each thread gets: `whole` uncut units, and at most `pieces_each` pieces of the units left
-// over. Each unit left over is cut, by its queries, into `pieces` pieces.
+// What each thread gets: `uncut` whole units, and at most `pieces_per_thread` pieces of the units
+// left over. Each unit left over is cut, by its queries, into `pieces` pieces.
 struct UnitDivision {
-  int64_t whole = 0;
+  int64_t uncut = 0;
   int pieces = 1;
-  int64_t pieces_each = 0;
+  int64_t pieces_per_thread = 0;
 };
 
 // Divides `units` units of `queries` queries each, except that a unit left over counts as
@@ -38,7 +38,7 @@ struct UnitPiece {
 // same number of consecutive pieces, to within one: threads have about equal work. Large units are
 // cut where that reduces the work of the busiest thread by a tenth. `few_queries`: as in
 // DivideUnits.
-void DivideUnlikeUnits(std::span<const UnitLoad> units, int few_queries, int threads,
-                       std::vector<UnitPiece>& out);
+void DivideUnequalUnits(std::span<const UnitLoad> units, int few_queries, int threads,
+                        std::vector<UnitPiece>& out);
 
 }  // namespace foretoken

@@ -62,11 +62,11 @@ inline void LoadTileConfig(const TileConfig& config) {
   ReleaseTiles();
   for (int i = 0; i < 16; ++i) {
     const int rows = config.rows[i], row_bytes = config.row_bytes[i];
-    const bool none = rows == 0 && row_bytes == 0;
-    if (!none && (i >= 8 || rows == 0 || row_bytes == 0 || rows > 16 || row_bytes > 64)) {
+    const bool is_unused = rows == 0 && row_bytes == 0;
+    if (!is_unused && (i >= 8 || rows == 0 || row_bytes == 0 || rows > 16 || row_bytes > 64)) {
       __builtin_trap();
     }
-    if (none) continue;
+    if (is_unused) continue;
     emulated_tiles[i].rows = rows;
     emulated_tiles[i].row_bytes = row_bytes;
   }

@@ -29,12 +29,12 @@ TEST(EmulatedTiles, PairsAreSummedAsTheManualSays) {
   for (const auto& [least, most] : {std::pair{-4, 4}, {-80, -50}, {-149, -120}, {-20, 20}}) {
     std::uniform_int_distribution<int> exponent(least, most);
     std::uniform_real_distribution<float> fraction(-2.0f, 2.0f);
-    const auto number = [&] { return std::ldexp(fraction(rng), exponent(rng)); };
+    const auto random_value = [&] { return std::ldexp(fraction(rng), exponent(rng)); };
     std::array<uint16_t, 512> rows, pairs;
     std::array<float, 256> sums;
-    for (uint16_t& x : rows) x = FloatToBf16(number());
-    for (uint16_t& x : pairs) x = FloatToBf16(number());
-    for (float& x : sums) x = number();
+    for (uint16_t& x : rows) x = FloatToBf16(random_value());
+    for (uint16_t& x : pairs) x = FloatToBf16(random_value());
+    for (float& x : sums) x = random_value();
     std::array<float, 256> got = sums;
     EmulatedPairProduct(rows.data(), pairs.data(), got.data());
     for (int m = 0; m < 16; ++m) {

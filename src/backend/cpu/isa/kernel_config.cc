@@ -29,19 +29,21 @@ int RowsWithoutTile(const KernelConfig& config) {
 // Says what is wrong with `config`; empty if nothing is.
 std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
   if (!IsChunk(config.most_chunk_rows) || config.most_chunk_rows > limits.most_chunk_rows) {
-    return "the largest chunk has at most " + std::to_string(limits.most_chunk_rows) + " rows";
+    return "the largest chunk must have a supported size of at most " +
+           std::to_string(limits.most_chunk_rows) + " rows";
   }
   if (!IsChunk(config.least_chunk_rows) || MostChunks(config.least_chunk_rows) == 1 ||
       config.least_chunk_rows > config.most_chunk_rows) {
-    return "the smallest of several chunks has 4, 8, 12 or 16 rows, and no more than the largest";
+    return "the smallest of several chunks must have 4, 8, 12 or 16 rows, and no more than the "
+           "largest";
   }
-  if (!IsOneOrMost(config.streams, kMostTogether)) return "streams are 1 or 4";
+  if (!IsOneOrMost(config.streams, kMostTogether)) return "streams must be 1 or 4";
   if (!IsOneOrMost(config.interleaved_panels, limits.most_interleaved_panels)) {
-    return limits.most_interleaved_panels == 1 ? "panels are not interleaved"
-                                               : "interleaved panels are 1 or 4";
+    return limits.most_interleaved_panels == 1 ? "panels cannot be interleaved"
+                                               : "interleaved panels must be 1 or 4";
   }
   if (config.unit != ProductUnit::kFastest && !limits.two_units) {
-    return "there is no matrix unit to choose or to leave aside";
+    return "the unit cannot be chosen without a matrix unit";
   }
   if (const int rows = RowsWithoutTile(config); rows != 0) {
     return "a tile of " + std::to_string(rows) + " rows does not fit these chunks";

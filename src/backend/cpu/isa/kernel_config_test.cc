@@ -20,13 +20,13 @@ class KernelConfigTest : public ::testing::TestWithParam<KernelSet> {
 };
 
 // The configurations that foretoken chooses by processor pass CheckConfig.
-TEST_P(KernelConfigTest, EveryProcessorsOwnIsAdmitted) {
+TEST_P(KernelConfigTest, TheDefaultOfEveryProcessorIsAdmitted) {
   EXPECT_TRUE(CheckConfig(kernels(), kernels().on_amd).ok());
   EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());
 }
 
 // Every supported configuration has a tile, and kernels for it, for any number of rows.
-TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
+TEST_P(KernelConfigTest, EveryAdmittedConfigHasKernelsAndTiles) {
   const std::vector<KernelConfig> admitted = AdmittedConfigs(kernels());
   ASSERT_FALSE(admitted.empty());
   std::vector<Tile> tiles;
@@ -52,7 +52,7 @@ TEST_P(KernelConfigTest, WhatIsAdmittedHasKernelsAndTiles) {
 
 // Changes one field at a time: to values that no set supports, then to values that this set does
 // not support.
-TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
+TEST_P(KernelConfigTest, RefusesUnsupportedValues) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;
     change(config);
@@ -83,7 +83,7 @@ TEST_P(KernelConfigTest, RefusesWhatItCannotRun) {
 // no tile. The smallest chunk that is fast on the matrix unit and the largest that is fast on AMD's
 // cores both have twelve rows, so an AMD CPU with AMX could be given this configuration.
 TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
-  if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no such chunks";
+  if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no chunks of twelve rows";
   KernelConfig config = kernels().elsewhere;
   config.most_chunk_rows = config.least_chunk_rows = 12;
   const auto backend = CpuBackend::Create(kernels(), config, 1);

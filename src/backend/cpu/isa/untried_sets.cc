@@ -8,17 +8,17 @@
 int main() {
   using foretoken::CpuIsa;
   const auto sets = foretoken::testing::TestedSets();
-  bool all = true;
+  bool all_tested = true;
   for (const CpuIsa isa : foretoken::AllCpuIsas()) {
     if (foretoken::KernelsFor(isa).ok()) continue;
-    if (all)
+    if (all_tested)
       std::printf("Instruction sets that this machine lacks, so that their tests did not run:\n");
-    all = false;
+    all_tested = false;
     bool emulated = false;
     for (const auto& set : sets) emulated |= set.isa == isa;
     std::printf("  %-10s  %s\n", std::string(foretoken::CpuIsaName(isa)).c_str(),
-                emulated ? "its kernels ran on emulated instructions" : "not tried at all");
+                emulated ? "its kernels ran on emulated instructions" : "not tested at all");
   }
-  if (all) std::printf("Every instruction set was tested on this machine.\n");
+  if (all_tested) std::printf("Every instruction set was tested on this machine.\n");
   return 0;
 }

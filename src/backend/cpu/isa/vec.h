@@ -406,7 +406,7 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
   const auto lower = reinterpret_cast<__m256i>(codes.v[0]);
   const auto upper = reinterpret_cast<__m256i>(codes.v[1]);
-  __m256i all, more;  // scratch registers
+  __m256i bytes, products;  // scratch registers
   asm("vpbroadcastd %8, %2\n\t"
       "vpsignb %4, %2, %3\n\t"
       "vpmaddubsw %3, %6, %3\n\t"
@@ -416,7 +416,7 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
       "vpmaddubsw %2, %7, %2\n\t"
       "vpmaddwd %9, %2, %2\n\t"
       "vpaddd %2, %1, %1"
-      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(all), "=&x"(more)
+      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(bytes), "=&x"(products)
       : "x"(lower), "x"(upper), "x"(_mm256_abs_epi8(lower)), "x"(_mm256_abs_epi8(upper)), "m"(four),
         "x"(_mm256_set1_epi16(1)));
 #endif
@@ -449,13 +449,13 @@ FT_INLINE I PairProducts(I codes, const std::byte* p) {
 FT_INLINE I AddPairProducts(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
-  __m256i all, more;
+  __m256i bytes, products;
   asm("vpbroadcastd %6, %2\n\t"
       "vpmaddubsw %2, %4, %3\n\t"
       "vpaddw %3, %0, %0\n\t"
       "vpmaddubsw %2, %5, %2\n\t"
       "vpaddw %2, %1, %1"
-      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(all), "=&x"(more)
+      : "+&x"(acc.v[0]), "+&x"(acc.v[1]), "=&x"(bytes), "=&x"(products)
       : "x"(codes.v[0]), "x"(codes.v[1]), "m"(four));
 #endif
   (void)codes, (void)p;
