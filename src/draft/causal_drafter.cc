@@ -16,7 +16,7 @@ Status CausalDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
     Learn(state, o);
-    // A prompt is fed by the first draft, which may never come.
+    // A prompt is fed by the first draft, if there is one.
     if (!o.prompt) Commit(state, o);
     Forget(state);
     state.Append(o);
@@ -24,7 +24,7 @@ Status CausalDrafter::Observe(std::span<const Observation> seen) {
   return {};
 }
 
-// Commits the rows of accepted tokens.
+// Commits the provisional rows of the tokens that the target accepted.
 void CausalDrafter::Commit(State& state, const Observation& seen) const {
   std::vector<Node> path;
   int row = kNoNode;
@@ -42,7 +42,7 @@ void CausalDrafter::Commit(State& state, const Observation& seen) const {
     }
     return true;
   };
-  // The text that the last draft fed, which ends in the root, then the nodes below the root.
+  // First the text that the last draft fed, root included, then the accepted nodes.
   const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.read()));
   if (follow(fed) && shape_.keeps_guesses) follow(seen.committed.subspan(1));
   state.cache->Commit(path);
@@ -79,7 +79,7 @@ size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
 // for every draft, but rows are kept until a draft expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
   constexpr int kMuchMore = 2;
-  constexpr int kFewest = 16;  // fewer tokens of context say little about the draft's quality
+  constexpr int kFewest = 16;  // guesses from less context say little about the draft
   const int all = static_cast<int>(state.text.size()), held = all - state.skipped;
   const bool has_read = state.cache->length() > 0;
   state.to_skip = state.skipped;
@@ -118,7 +118,8 @@ Status CausalDrafter::CatchUp(State& state) {
   return {};
 }
 
-// Greatest depth of a draft. gamma bounds chains; branching trees have their own depth.
+// Maximum depth of a draft. gamma bounds chains, and branching trees only if rule_.bounds_trees is
+// set.
 int CausalDrafter::Depth(const State& state, const TreeBuilder& builder) const {
   const int left = shape_.context - static_cast<int>(state.text.size()) + 1;
   const int depth = std::min(builder.limits().max_depth, std::max(left, 0));
@@ -130,7 +131,8 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
     Forget(StateOf(slot));
     ChooseBeginning(StateOf(slot), slot.builder);
   }
-  // Rows that a sequence's root may add to a pass. Longer unread text is fed in passes before.
+  // Rows of unread text that the expansion of one root may add to a pass. Longer text is fed by
+  // CatchUp first.
   const int fair = shape_.max_rows / static_cast<int>(batch.size());
   return DraftByLevels(
       batch, shape_.max_rows,

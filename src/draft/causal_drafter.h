@@ -49,7 +49,7 @@ class CausalDrafter : public Drafter {
  protected:
   // The cache's committed rows hold a contiguous run of `text` that begins at `skipped`; positions
   // are those of the whole text. Its provisional rows are what the last draft fed: the rest of the
-  // text as a run that ends in the root, then the nodes that it expanded. They are kept until the
+  // text as a run that ends in the root, then the nodes that were expanded. They are kept until the
   // next Observe, so that accepted tokens need not be computed again.
   struct State : TextState {
     struct Row {
@@ -83,11 +83,12 @@ class CausalDrafter : public Drafter {
   // batch.logit_rows, valid until the next pass: one column for each of shape.scored, or at least
   // shape.vocab columns. Errors: out of memory.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<State* const> states) = 0;
-  // Called at the start of Observe, before `state` changes.
+  // Called for each observation, before `state` changes.
   virtual void Learn(State& state, const Observation& seen) = 0;
 
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
   static void Forget(State& state);
+  // The token to feed for `token`: token 0 stands in for those that the network lacks.
   Token Known(Token token) const { return token < shape_.vocab ? token : 0; }
   int Depth(const State& state, const TreeBuilder& builder) const;
   void Commit(State& state, const Observation& seen) const;

@@ -1,4 +1,4 @@
-// One hand-written sequence as a drafter observes it, for tests that pin its proposals.
+// A hand-written sequence as a drafter observes it, for tests of its exact proposals.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class Conversation {
   DraftState& state() { return *state_; }
   Token root() const { return root_; }
 
-  // `tokens` are given; the last of them is the root.
+  // Observes a prompt, whose last token becomes the root.
   void Prompt(std::span<const Token> tokens) {
     const auto given = tokens.first(tokens.size() - 1);
     const CandidateTree tree = CandidateTree::Chain(given);
@@ -58,9 +58,9 @@ class Conversation {
     return builder.Finish();
   }
 
-  // The target accepts the longest path of `tree` that `written` begins with; the last token of
-  // `written` is the new root. The other tokens are written in passes without drafts. `answers`:
-  // the target's choice after each node.
+  // Observes that the target wrote `written`: it accepted the longest path of `tree` with which
+  // `written` begins, and wrote the remaining tokens in passes without drafts. The last token
+  // becomes the root. `answers`: the target's choice after each node.
   void Write(const CandidateTree& tree, std::span<const Token> written,
              std::span<const Token> answers = {}) {
     std::vector<Node> path{0};

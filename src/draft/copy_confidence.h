@@ -27,7 +27,7 @@ inline int MatchBefore(std::span<const Token> text, int place, int most) {
 inline constexpr int kLongestMatch = 8;
 
 // The log-probability of each token of a run copied after a match of `matched` tokens (B-18). It is
-// a fixed estimate by length of match, which tree policies that measure acceptance correct.
+// a fixed estimate; tree policies that measure acceptance correct it.
 inline float MatchConfidence(int matched) {
   constexpr std::array kByMatch{0.4f, 0.4f, 0.55f, 0.7f, 0.7f, 0.85f, 0.85f, 0.85f, 0.93f};
   static_assert(kByMatch.size() == kLongestMatch + 1);

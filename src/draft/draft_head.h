@@ -28,8 +28,8 @@ class DraftHead {
  public:
   // Loads the rows that `rule` picks. `body_bytes`: bytes of the weights, without the head, that a
   // drafting level reads. `source` (of `file`) and `target` must outlive this. Errors: a matrix
-  // that is missing or has another shape, a type whose blocks do not divide a row, errors of
-  // PickTokens, out of memory.
+  // that is missing or has another shape, rows that are not whole blocks of their type,
+  // errors of PickTokens, out of memory.
   static Result<DraftHead> Load(const DraftTokenRule& rule, const HeadSpec& spec,
                                 const DraftFile& file, WeightSource& source, Model& target,
                                 size_t body_bytes);
@@ -49,7 +49,7 @@ class DraftHead {
 
   Backend* backend_;
   DraftTokens tokens_;
-  std::vector<std::unique_ptr<Weight>> own_;  // empty: the target's head is used whole
+  std::vector<std::unique_ptr<Weight>> own_;  // empty: the target's whole head is used
   std::vector<const Weight*> weights_;        // from own_, or the target's
   std::vector<Buffer> biases_;                // for each of weights_, or none
   Buffer logits_;

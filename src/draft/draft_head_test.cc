@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class DraftHeadTest : public TrainedDrafterTest {
  protected:
-  // The vocabulary is so large that a few rows take fewer bytes although panels are padded.
+  // The vocabulary is large enough that a few rows take fewer bytes, padding of panels included.
   DraftHeadTest() : TrainedDrafterTest("hass", TestConfig({.vocab = 97})) {}
 
   // The product of fixed test rows with `weight`: [rows, weight.rows()].
@@ -50,10 +50,10 @@ class DraftHeadTest : public TrainedDrafterTest {
   }
 };
 
-// This holds for every weight type that LM heads have.
+// Checked for five weight types, with and without blocks.
 TEST_F(DraftHeadTest, GatheredRowsGiveTheLogitsOfThoseRowsBitForBit) {
   const std::vector<Token> picked = {7, 3, 40, 12, 0, 5};
-  config_.ffn = 64;  // whole blocks
+  config_.ffn = 64;  // a multiple of the block size
   for (const DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_0}) {
     const auto model = *NewRandomModel(config_, type, 5, *backend_);
     const auto rows = model->PickHeadRows(picked, {});

@@ -9,6 +9,7 @@
 namespace foretoken {
 namespace {
 
+// See CheapestVocabulary.
 constexpr int kVocabularyStep = 1024, kDeepestChain = 8, kJudgedDepth = 4;
 constexpr float kUsualAcceptance = 0.7f;
 
@@ -18,7 +19,8 @@ double AcceptanceAt(const std::vector<float>& acceptance, int depth) {
   return acceptance[std::min(static_cast<size_t>(depth - 1), acceptance.size() - 1)];
 }
 
-// Expected numbers of tokens written by chains of depths 0, 1, ... kDeepestChain.
+// Expected numbers of tokens written by chains of depths 0, 1, ..., kDeepestChain, if the scored
+// vocabulary covers the share `covered` of the target's tokens.
 std::vector<double> Written(const std::vector<float>& acceptance, double covered) {
   std::vector<double> written{1};
   double reached = 1;
@@ -29,7 +31,8 @@ std::vector<double> Written(const std::vector<float>& acceptance, double covered
   return written;
 }
 
-// Expected cost of a token with the best chain, in target passes without drafting.
+// Expected cost of a token with the cheapest chain, in one-row passes of the target. `written`: as
+// from Written. `level`: cost of a drafting level in such passes.
 double Price(const std::vector<double>& written, double level) {
   double best = 1;
   for (int depth = 1; depth <= kDeepestChain; ++depth) {
@@ -97,8 +100,8 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
                          static_cast<double>(count) * static_cast<double>(cost.row_bytes);
     return bytes / static_cast<double>(cost.pass_bytes);
   };
-  // A level of a tree holds several guesses. One of them is assumed to be right at least as often
-  // as kUsualAcceptance, even if the first guess is right less often.
+  // A level of a tree holds several guesses. The chance that one of them is right is assumed to be
+  // at least kUsualAcceptance, even if the first guess is right less often.
   std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
   for (int depth = 1; depth <= kJudgedDepth; ++depth) {
     float& rate = of_trees[static_cast<size_t>(depth - 1)];
@@ -150,7 +153,8 @@ Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64
     some.tokens.push_back(token);
   }
   if (some.picks()) return some;
-  if (rule.vocabulary == 0) return picked;  // the user requested none of these: keep the draft's
+  if (rule.vocabulary == 0)
+    return picked;  // no number was requested: the draft's own tokens are kept
   return Error{path + ": drafter " + rule.drafter + ": option vocabulary is " +
                std::to_string(rule.vocabulary) +
                ", expected all: the draft's head has none of the first " +

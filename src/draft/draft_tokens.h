@@ -54,7 +54,7 @@ double CheapestChain(const std::vector<float>& acceptance, double level);
 // tokens is chosen.
 struct LevelCost {
   size_t body_bytes = 0;          // weights read besides the head
-  size_t row_bytes = 0;           // of one row of the head
+  size_t row_bytes = 0;           // weights of one row of the head
   size_t pass_bytes = 0;          // weights read by a pass of the target
   std::vector<float> acceptance;  // as DraftPrior::acceptance
 };
@@ -73,6 +73,7 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
 // cover. It is below 1 because a draft is right less often about the tokens that are left out.
 // Measured on SmolLM2 with HASS, 20 questions of Spec-Bench: 0.6 to 0.8.
 inline constexpr double kLostGuesses = 0.7;
+// The largest accepted loss of written tokens; see CheapestVocabulary.
 inline constexpr double kMostLost = 0.03;
 
 // The rows of a head that a draft scores.

@@ -11,8 +11,8 @@ namespace {
 
 using testing::ElementsAre;
 
-// A ranking of `count` tokens in which every 1,024 tokens cover half of the text that the tokens
-// before leave.
+// A ranking of `count` tokens. Each step of 1,024 tokens covers half of the text that the steps
+// before it leave uncovered.
 TokenRanking Halving(int count) {
   TokenRanking ranking{.step = 1024};
   ranking.tokens.resize(static_cast<size_t>(count));
@@ -38,7 +38,7 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   const int many = CheapestVocabulary(ranking, 50'000, cheap_rows);
   const int few = CheapestVocabulary(ranking, 50'000, dear_rows);
   EXPECT_GT(many, few);
-  // 1 - 2^-5 of the text is covered: four guesses lose 2.6 %; with 1 - 2^-4 they lose 5 %.
+  // Four levels write 2.8 % fewer tokens if 1 - 2^-5 of the text is covered, 5.6 % if 1 - 2^-4 is.
   EXPECT_EQ(few, 5 * 1024);
   LevelCost poor_draft = dear_rows;
   poor_draft.acceptance = {0.4f, 0.4f};
@@ -59,7 +59,7 @@ TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {
       << "a target of unknown size";
 }
 
-// A vocabulary with which a draft writes more than kMostLost fewer tokens is never chosen.
+// A vocabulary that would lose more than kMostLost of the written tokens is never chosen.
 TEST(CheapestVocabulary, LosesLittleHoweverCheapItWouldBe) {
   TokenRanking poor{.coverage = {0.5f, 0.6f}, .step = 1024};
   poor.tokens.resize(2048);
@@ -77,7 +77,7 @@ DraftTokenRule Rule(int vocabulary) {
   return rule;
 }
 
-// The selection from a head of `rows` rows for the target's tokens `own`; the target has 8 tokens.
+// Picks from a head whose `rows` rows score the target's tokens `own`. The target has 8 tokens.
 DraftTokens Picked(const DraftTokenRule& rule, int rows, std::span<const Token> own) {
   auto picked = PickTokens(rule, {}, rows, 32, DType::kF32, own, 8, "draft.gguf");
   EXPECT_TRUE(picked.ok()) << picked.error().message;

@@ -42,7 +42,7 @@ struct Observation {
   Token next;                        // the token after them: the next root
   const CandidateTree& tree;         // the scored tree; a chain for a prompt
   std::span<const Node> path;        // committed[i] == tree.token(path[i])
-  const Taps& taps;  // this sequence's rows: row n is node n; caches already hold the commit
+  const Taps& taps;  // this sequence's rows: row n is node n; the committed rows are in the caches
   bool prompt;       // the tokens were given, not generated
   // Whether the drafter may read these tokens for drafting (TreeContext::unread). If not, `taps`
   // may lack what NeedsUnread leaves out. The beginning of a text may be withheld from a drafter
@@ -54,8 +54,8 @@ struct DraftSlot {
   DraftState& state;
   TreeBuilder& builder;
   // The sampling by which offers are ranked or drawn. It is the target's own, seed included, if the
-  // verifier weighs draws or accepts what that seed's noise chooses; otherwise it has only the
-  // target's bias and penalties.
+  // verifier weighs draws or accepts the tokens that the seed's noise selects; otherwise it has
+  // only the target's bias and penalties.
   const SamplingParams& sampling;
   // The tokens that follow the root if the answer continues as its request predicted; empty if they
   // are unknown. Only drafters that copy use them.
@@ -107,7 +107,7 @@ class Drafter {
   // Errors: as for Observe.
   virtual Status Propose(std::span<const DraftSlot> batch) = 0;
   // Cuts the sequence to its first `length` committed tokens (a prefix is reused for another
-  // prompt). Knowledge gained from the rest may be kept where it does not name positions. The
+  // prompt). Knowledge gained from the rest may be kept if it refers to no position. The
   // caller calls Observe before the next Propose. REQUIRES: length <= tokens committed so far.
   virtual void Truncate(DraftState& state, int length) = 0;
   // Returns an independent state. It guesses like a state that has observed only the first `length`

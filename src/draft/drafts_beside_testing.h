@@ -18,7 +18,7 @@ class DraftsBesideTest : public TargetFixture {
 
   std::string target_path() const { return folder_ / "model.gguf"; }
   std::string drafts() const { return folder_ / "drafts"; }
-  // The options of `drafter` with the file that its tests use, written to PATH.gguf.
+  // Writes the file for tests of `drafter` to PATH.gguf; returns the options that name it.
   Json Make(std::string_view drafter, const std::string& path) {
     return TestOptions(drafter, Target(path));
   }

@@ -47,7 +47,7 @@ class FeatureNet {
   // values for them. REQUIRES: 1 <= rows <= max_rows().
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
   // Like Forward, but returns the output of each sequence's last row only: [sequences, hidden], or
-  // an empty tensor. For the other rows, most of a layer's work can be left out.
+  // an empty tensor. An override leaves out most of the last layer's work for the other rows.
   virtual Result<Tensor> ForwardForLast(const RowBatch& batch, std::span<KvCache* const> caches);
 };
 
@@ -62,10 +62,10 @@ class FeatureDrafter : public Drafter {
   size_t StateBytes(const DraftState& state) const override;
 
  protected:
-  // The cache's committed rows are computed from the target's features and committed tokens only. A
+  // The cache's committed rows are computed only from the target's features and committed tokens. A
   // text cut to n tokens keeps n features but only n - RowContent::ahead rows, because row i also
-  // needs token i + RowContent::ahead. The beginning of a text may be left unread; positions still
-  // count from its start.
+  // needs token i + RowContent::ahead. The beginning of a text may be skipped; positions still
+  // count from the start of the text.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;

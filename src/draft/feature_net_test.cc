@@ -1,4 +1,5 @@
-// Passes that only compute each sequence's last row give the same bits as full passes.
+// Checks that passes that compute only the last output of a sequence give the same bits as full
+// passes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,9 +24,9 @@ class FeatureNetTest : public TrainedDrafterTest {
     return *Net::Load(*DraftFile::Open(options["draft"].template get<std::string>()), *model_);
   }
 
-  // Feeds two sequences of 7 and 2 rows, then 1 and 3 more, to caches of `net`. Returns the outputs
-  // of the last rows of each pass, computed with ForwardForLast if `last_alone` is set, else with
-  // Forward.
+  // Feeds 7 and 2 rows of two sequences to `net`, then 1 and 3 more. Returns the outputs of each
+  // sequence's last row in each pass, computed with ForwardForLast if `last_alone` is set, else
+  // with Forward.
   std::vector<float> Outputs(FeatureNet& net, bool last_alone) {
     const auto first = net.NewCache(32, DType::kF32), second = net.NewCache(32, DType::kF32);
     KvCache* const caches[] = {first.get(), second.get()};

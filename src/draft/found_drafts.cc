@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The options that name files of these kinds (DrafterEntry::needs).
+// The values of DrafterEntry::needs that stand for a draft and for a model.
 constexpr std::string_view kDraftOption = "draft", kModelOption = "draft_model";
 
 Result<std::string_view> Registered(const std::string& method, const std::string& path) {
@@ -37,7 +37,8 @@ std::vector<std::string> FilesIn(const std::string& folder) {
   return paths;
 }
 
-// Whether the vocabulary in `metadata` is the target's. Vocabularies of another size are not read.
+// Whether the vocabulary in `metadata` is the target's, which has `tokens` tokens. A vocabulary of
+// another size is rejected before its tokenizer is read.
 bool HasVocabulary(const GgufFile& metadata, const TargetFingerprint& target, size_t tokens) {
   const auto own = metadata.Strings("tokenizer.ggml.tokens");
   if (!own.ok() || own->size() != tokens) return false;
@@ -122,8 +123,8 @@ Error NoneThere(const DrafterEntry& entry, const std::string& folder) {
 std::string DraftFolderOf(const std::string& target_path) {
   if (target_path.empty()) return "";
   fs::path path = fs::path(target_path).lexically_normal();
-  if (path.filename() == "." || path.filename() == "..") {  // has no name of its own to find a
-                                                            // parent by
+  if (path.filename() == "." || path.filename() == "..") {  // names no folder whose parent
+                                                            // could be taken
     std::error_code fault;
     path = fs::absolute(target_path, fault).lexically_normal();
   }

@@ -1,4 +1,4 @@
-// Finds the drafts that lie beside a target's file.
+// Finds the drafts in the folder `drafts` beside a target's file.
 #pragma once
 
 #include <string>
@@ -18,11 +18,12 @@ struct FoundDraft {
 // The folder `drafts` beside a target's file or directory; empty if `target_path` is empty.
 std::string DraftFolderOf(const std::string& target_path);
 
-// The .gguf files in DraftFolderOf(target_path) that are drafts made for this target or models with
-// its vocabulary, in the order of drafters.def; files of one drafter are sorted by name. Files for
-// other targets are skipped silently. For a file that names this target but cannot be used, a
-// sentence is added to `notes`, which may be null. Nothing is found if `target_path` is empty.
-// REQUIRES: `target` and `tokenizer` come from the file `target_path`, if there is one.
+// The .gguf files in DraftFolderOf(target_path) that are drafts made for this target, or models
+// with its vocabulary. They are in the order of drafters.def, and those of one drafter sorted by
+// name. Files for other targets are skipped silently. For a file that names this target but cannot
+// be used, a sentence is added to `notes`, which may be null. The result is empty if `target_path`
+// is empty or `tokenizer` is null. REQUIRES: `target` and `tokenizer` come from the file
+// `target_path`, if there is one.
 std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokenizer,
                                    const std::string& target_path,
                                    std::vector<std::string>* notes = nullptr);

@@ -1,4 +1,4 @@
-// Tests of finding the drafts that lie beside a target's file.
+// Tests of finding drafts in the folder beside a target's file.
 #include "draft/found_drafts.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ class FoundDraftsTest : public DraftsBesideTest {
     DraftsBesideTest::Make(drafter, drafts() + "/" + name);
     return PathOf(name);
   }
-  // Cuts the end off a file's tensors; its metadata stay complete.
+  // Cuts off the end of a file's tensors; its metadata stays complete.
   static void Truncate(const std::string& path) { fs::resize_file(path, fs::file_size(path) - 64); }
   Result<std::unique_ptr<Drafter>> New(std::string_view drafter) {
     const Json none = Json::object();

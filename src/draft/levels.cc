@@ -9,20 +9,20 @@
 namespace foretoken {
 namespace {
 
-// Whether all logits are plausible. -infinity is, because it rules a token out.
+// Whether all logits are plausible. -infinity is plausible, because it rules out a token.
 bool AreSound(std::span<const float> logits) {
   return std::ranges::all_of(
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
 
-// Whether the offers are simply the tokens of the highest logits.
+// Whether the offers are the tokens with the highest logits, without draws, filters or penalties.
 bool RanksByLogits(const DraftSlot& slot) {
   const TreeBuilder& builder = slot.builder;
   return !builder.wants_draws() && !builder.has_filter() && slot.sampling.pure_argmax();
 }
 
-// Attributes a part of an expansion's time to reading: the share that the prompt's rows have among
-// all rows.
+// Attributes a part of an expansion's time to reading, in proportion to the prompt's share of the
+// rows.
 void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
                  double seconds) {
   int rows = 0;
@@ -36,7 +36,7 @@ void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> l
   }
 }
 
-// The tokens up to `node` that the slot's penalties look back on, oldest first.
+// The tokens up to `node` that the slot's penalties apply to, oldest first.
 std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
   std::vector<Token> recent;
   if (!slot.sampling.looks_back()) return recent;

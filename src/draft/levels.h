@@ -1,4 +1,4 @@
-// Level-by-level drafting, and offers from a network's logits: what drafters with a network share.
+// Level-by-level drafting, and offers from logits, for drafters with a network.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ inline void AddRow(RowBatch& batch, Token token, Pos position, Node parent) {
   batch.parent.push_back(parent);
 }
 
-// Text that an expansion must read first because reading it was put off.
+// Text that an expansion must read first because the drafter has not read it yet.
 struct UnreadText {
   int tokens = 0;
-  int given = 0;  // of those, tokens of the prompt
+  int given = 0;  // tokens of the prompt among them
 };
 
 // The nodes of one slot that the next pass expands.
@@ -36,8 +36,8 @@ struct DraftLevel {
 // until no builder has a frontier left. A call of `expand` gets as many slots as fit in `most_rows`
 // rows, counted by `rows_of`; a larger frontier is split over several calls. `goes_on`: whether
 // another level is drafted for a slot. `unread`: a slot's unread text, in rows of the expansion
-// that reads it. Of that expansion's time, the share of the prompt's rows is recorded as
-// TreeBuilder::reading_seconds. Errors: those of `expand`.
+// that reads it. A part of that expansion's time, in proportion to the prompt's share of the
+// rows, is recorded as TreeBuilder::reading_seconds. Errors: those of `expand`.
 Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
                      const std::function<bool(size_t slot)>& goes_on,
                      const std::function<int(const DraftLevel&)>& rows_of,
@@ -58,7 +58,7 @@ struct LogitsPlace {
   Node node;
   int64_t row;
 };
-// The levels' nodes in order, one row each.
+// The places of the levels' nodes, in order: node i has row i.
 std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
                                   std::span<const DraftLevel> levels);
 
@@ -69,8 +69,8 @@ class LogitsOffers {
 
   // Offers, after each place, the tokens that DraftSlot::sampling ranks highest in its row of
   // `logits` [rows, columns of `vocabulary`]; for a verifier that weighs draws, tokens drawn from
-  // that row. A row offers nothing if it holds a value that no working network gives: NaN,
-  // +infinity or beyond kMostLogit.
+  // that row. A row offers nothing if it holds a value that only a faulty network gives: NaN,
+  // +infinity, or a finite value beyond +-kMostLogit.
   void Offer(std::span<const LogitsPlace> places, Tensor logits,
              const DraftVocabulary& vocabulary = {});
 

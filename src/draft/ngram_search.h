@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// The position right after the first occurrence of `words` (not empty) in the first `last` tokens
-// of `text`; -1 if there is none.
+// The position in `text` right after the first occurrence of `words` (not empty) that lies within
+// the first `last` tokens; -1 if there is none.
 inline int FirstPlaceAfter(std::span<const Token> text, std::span<const Token> words, int last) {
   if (last < static_cast<int>(words.size())) return -1;
   const auto searched = text.first(static_cast<size_t>(last));

@@ -4,7 +4,8 @@
 
 namespace foretoken {
 
-// CMake lists the folders of drafters that have a FOLDER_published.cc, in the registry's order.
+// CMake generates published_layouts.def: the folders of drafters that have a FOLDER_published.cc,
+// in the registry's order.
 #define FT_PUBLISHED(folder) extern const PublishedLayout kPublished_##folder;
 #include "draft/published_layouts.def"
 #undef FT_PUBLISHED

@@ -8,8 +8,8 @@
 
 namespace foretoken {
 
-// Opens a GGUF file or a draft as its authors published it: a directory in one of the layouts
-// defined by the methods (METHOD/METHOD_published.cc), or the file of weights in it. Errors: those
+// Opens a GGUF file, or a draft as its authors published it: a directory in one of the methods'
+// layouts (METHOD/METHOD_published.cc), or the weights file in such a directory. Errors: those
 // of DraftFile::Open and OpenPublishedDraft.
 Result<std::unique_ptr<DraftFile>> OpenDraft(const std::string& path);
 

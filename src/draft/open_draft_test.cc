@@ -77,7 +77,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
               HasSubstr("config.json: is not a JSON object"));
 }
 
-// Messages use the file's names of tensors, whether these are present or missing.
+// Error messages use the file's own tensor names, for tensors that are present or missing.
 TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
   folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   folder_.Write("model.safetensors", TinySafetensors({{"fc.weight", {64, 128}}}));
@@ -168,8 +168,7 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
   EXPECT_THAT(with("norm_before_fc", true).error().message,
               HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
-  // vLLM numbers a state by the layer that it is the input of, SGLang by the layer that it is the
-  // output of.
+  // vLLM numbers a hidden state by the layer that reads it, SGLang by the layer that writes it.
   const char* const taps = "eagle_aux_hidden_state_layer_ids";
   for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
     EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
@@ -181,7 +180,8 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
   EXPECT_THAT(with("eagle_config", 3).error().message, HasSubstr("is not a JSON object"));
 }
 
-// Checks that the published name of a tensor maps back to it, with its shape.
+// Checks a tensor's two names and its shape, and that `own_name` maps the published name back to
+// foretoken's.
 void ExpectTensor(const TensorSpec& tensor, const char* name, const char* published,
                   std::vector<int64_t> shape, std::string (*own_name)(std::string_view)) {
   EXPECT_EQ(tensor.name, name);
@@ -241,7 +241,7 @@ TEST(DraftSpecs, LayersAreNamedByPrefix) {
   EXPECT_EQ(GlideSpec::OwnName("model.layers.1.mlp.up_proj.weight"), "blk.1.ffn_up.weight");
 }
 
-// OwnName returns "" for the name of a tensor that the method does not have.
+// OwnName returns "" for names that are not in the method's layout.
 TEST(DraftSpecs, WhatIsNoneOfTheirsHasNoName) {
   for (const char* name : {"0.weight", "64.0.linear.weight", "0.64.weight", "-1.0.weight",
                            "0.0.bias", "0.0.linear.scale", "0.0.0.weight", ""}) {

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Numbers may also be given as text.
+// Numbers may also be given as strings.
 TEST(DraftOptions, ReadsNumbersWordsAndTextThatReadsAsThem) {
   const Json json = {{"k", 5}, {"layer", "7"}, {"threshold", "0.5"}, {"range", "prompt"}};
   DraftOptions options("x", json);
@@ -106,7 +106,8 @@ TEST(OptionFields, NameTheMistake) {
               HasSubstr("drafter y: no option 'kk'; known: k, low, share, file, reduce, size"));
 }
 
-// Drafters accept the options that they describe: "known" lists the names in that order.
+// Every drafter but auto has options, each with its values and meaning. A required file is one of
+// them.
 TEST(Registry, OptionsAreDescribed) {
   for (const DrafterEntry& e : AllDrafters()) {
     const OptionTable table = e.describe();
@@ -132,7 +133,7 @@ TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
   ExpectOnPage("draft_options.md", OptionMarkdown("drafters", DrafterOptions()));
 }
 
-// Names are unique, and PLD and PLD+, the first drafters, are registered.
+// Drafter names are unique, every drafter has a summary, and PLD and PLD+ are registered.
 TEST(Registry, NamesAreUniqueAndTheFirstSliceIsThere) {
   std::vector<std::string_view> names;
   for (const DrafterEntry& e : AllDrafters()) {

@@ -33,6 +33,7 @@ inline Row RowOf(const std::vector<float>& table, int index, int width) {
   return {at, at + width};
 }
 
+// RMSNorm of x with the weights `gain`.
 inline Row Normed(Row x, const std::vector<float>& gain, double eps) {
   double squares = 0;
   for (const double v : x) squares += v * v;
@@ -63,7 +64,7 @@ inline Row Rotated(Row x, int position, int head_dim, double base) {
   return x;
 }
 
-// The attention of q's heads to the first `seen` keys and values.
+// The attention output of q's heads over the first `seen` keys and values.
 inline Row Attended(const Row& q, const std::vector<Row>& keys, const std::vector<Row>& values,
                     size_t seen, size_t head_dim) {
   Row out(q.size(), 0.0);
@@ -91,18 +92,20 @@ class PlainLayer {
   PlainLayer(const ModelConfig& config, DraftBuilder& draft, int index = 0)
       : config_(config), draft_(draft), block_("blk." + std::to_string(index) + ".") {}
 
+  // The product of the layer's matrix `name` with x.
   Row Weighted(const std::string& name, const Row& x) {
     return Times(draft_.values(block_ + name + ".weight"), x);
   }
+  // RMSNorm of x with the layer's weights `name`.
   Row NormedBy(const std::string& name, const Row& x) {
     return Normed(x, draft_.values(block_ + name + ".weight"), config_.norm_eps);
   }
-  // Caches the keys and values of `x` at the next position.
+  // Appends the key and the value of `x` to the cache.
   void Read(const Row& x) {
     keys_.push_back(Rotate(Weighted("attn_k", x), position()));
     values_.push_back(Weighted("attn_v", x));
   }
-  // Reads `x` and returns the attention's output for it.
+  // Caches the key and the value of `x`, and returns its attention output.
   Row Attention(const Row& x) {
     const Row q = Rotate(Weighted("attn_q", x), position());
     Read(x);

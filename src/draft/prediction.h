@@ -20,21 +20,21 @@ struct PredictedRun {
 
 // Follows one answer through the predicted text: a cursor advances with every token that matches
 // and is realigned where one does not (B-33). It belongs to a session and not to a drafter's state,
-// so that state shared between texts holds nothing of it. Thread-safety: one thread.
+// so that state shared between texts does not contain it. Thread-safety: one thread.
 class Prediction {
  public:
   // Predicts nothing.
   Prediction() = default;
   // `tokens`: may be null. `begin`: position of the sequence at which the answer begins; below 0:
-  // right after the prompt. The answer begins before the prompt's end if the prompt ends with a
-  // part of it.
+  // right after the prompt. The answer begins before the prompt's end if the prompt already ends
+  // with a part of it.
   explicit Prediction(std::shared_ptr<const std::vector<Token>> tokens, int begin = -1)
       : tokens_(std::move(tokens)), asked_begin_(begin) {}
 
-  // Begins a text, with a prompt of `prompt` tokens.
+  // Begins a text whose prompt has `prompt` tokens.
   void Begin(int prompt);
-  // Consumes the tokens that `text`, prompt included, has gained since the last call. The earlier
-  // ones must be unchanged.
+  // Consumes the tokens by which `text`, prompt included, has grown since the last call. Its
+  // earlier tokens must be unchanged.
   void Follow(std::span<const Token> text);
   // The tokens that follow if the answer continues as predicted; empty if the answer's place in the
   // prediction is unknown. Valid until the next call of a non-const member.
@@ -48,7 +48,7 @@ class Prediction {
   // Moves the cursor to the place whose preceding tokens match the longest end of `answer`; among
   // equals, to the one with the smallest DistanceOf.
   void Realign(std::span<const Token> answer);
-  // Distance of a place from anchor_; places up to anchor_ count as farther than all places after
+  // Distance of a place from anchor_. Places up to anchor_ count as farther than all places after
   // it.
   int DistanceOf(int place) const;
 

@@ -48,7 +48,7 @@ TEST(Prediction, GoesOnWhileItComesTrue) {
   EXPECT_EQ(NextAfter(prediction, "abcdef"), "");
 }
 
-// It does not matter how the text is divided over calls.
+// The text may grow by any number of tokens between calls.
 TEST(Prediction, TakesEveryTokenOnce) {
   Prediction prediction = Expecting("abcabd");
   prediction.Begin(1);
@@ -81,7 +81,7 @@ TEST(Prediction, DoesNotFollowAccidents) {
   EXPECT_EQ(NextAfter(prediction, "int a; q i"), "nt b; int q; int c; q");
 }
 
-// A text that was set aside is read again like a prompt.
+// An answer that was set aside comes back as the end of its prompt.
 TEST(Prediction, ThePromptMayEndWithAPartOfTheAnswer) {
   const Words text = Letters("??abXcd");
   Prediction whole = Expecting("abcdef", 2), again = whole;
@@ -117,8 +117,7 @@ TEST(Prediction, IsSurerBehindLongerMatches) {
 
 class Predicted : public TargetFixture {};
 
-// Predicted runs are offered beside other finds, up to the number of tokens that the drafter
-// copies.
+// Drafters that copy offer the predicted run, up to the number of tokens that they copy.
 TEST_F(Predicted, RunsAreOfferedByDraftersThatCopy) {
   const std::pair<const char*, const char*> cases[] = {
       {"pld", "k"},     {"llma", "k"},       {"pld+h", "k"},     {"pld+a", "k"},
@@ -162,7 +161,7 @@ TEST_F(Predicted, RunsAreNotOfferedByOthers) {
   for (Node n = 1; n < builder.tree().size(); ++n) EXPECT_EQ(builder.tree().predicted(n), kNoPos);
 }
 
-// The likelier run wins where a tree has room for one.
+// The likelier run wins if the tree has room for only one.
 TEST_F(Predicted, RunsCompeteWithCopiesOfTheText) {
   const auto drafter = *Build("pld", {{"k", 2}});
   Conversation talk(*drafter);

@@ -25,7 +25,7 @@ bool HasAttentionBias(std::span<const TensorSource> tensors);
 void DescribeLayer(const TensorSource& gate, const TensorSource& output, DraftInfo& info);
 
 // Reads config.json (`json`, from `path`) as the configuration of Llama layers, whatever class it
-// names. The library speculators nests that configuration in "transformer_layer_config". Errors:
+// names. vLLM's speculators library nests that configuration in "transformer_layer_config". Errors:
 // those of ParseHfConfig.
 Result<ModelConfig> LlamaLayers(Json json, const std::string& path);
 

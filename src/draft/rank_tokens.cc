@@ -6,9 +6,9 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kParts = 10;  // of the cross-validation of coverage
+constexpr size_t kParts = 10;  // maximum parts of the cross-validation
 
-// All tokens, those with the highest counts first. Ties are broken by `behind`, then by id.
+// All tokens, the one with the highest count first. Ties are broken by `behind`, then by id.
 std::vector<Token> Ranked(std::span<const int64_t> counts, std::span<const int64_t> behind) {
   std::vector<Token> tokens(counts.size());
   std::iota(tokens.begin(), tokens.end(), 0);
@@ -27,8 +27,8 @@ void LookUp(std::span<const Token> ranked, std::span<const int64_t> counts,
   }
 }
 
-// The shares of `found` in the first `step` ranks, in the first 2 * `step` ranks, and so on; the
-// last share is of all ranks.
+// The share of `found` in the first `step` ranks, in the first 2 * `step` ranks, and so on; the
+// last share covers all ranks.
 std::vector<float> Shares(std::span<const int64_t> found, int step) {
   const int64_t all = std::accumulate(found.begin(), found.end(), int64_t{0});
   std::vector<float> shares;

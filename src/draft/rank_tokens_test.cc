@@ -25,8 +25,8 @@ TEST(RankTokens, CoverageIsThatOfOtherAnswers) {
   const std::vector<int64_t> behind(4);
   const TokenRanking ranking = RankTokens(answers, behind, 4, /*step=*/1);
   EXPECT_THAT(ranking.tokens, ElementsAre(0, 2, 1, 3));
-  // The first answer looked up in the second's ranking 2 0 1 3: 0 2 1 0; the second one looked up
-  // in the first's ranking 0 1 2 3: 1 0 3 0.
+  // Counts by rank. First answer in the second's ranking (2 0 1 3): 0 2 1 0. Second answer in the
+  // first's ranking (0 1 2 3): 1 0 3 0.
   EXPECT_THAT(ranking.coverage, ElementsAre(1 / 7.0f, 3 / 7.0f, 1, 1));
 }
 

@@ -15,7 +15,8 @@ namespace foretoken {
 
 namespace {
 
-// Builds the drafter. Its required file comes from the option or lies beside the target.
+// Builds the drafter. If the option for its required file is missing, the file is looked for beside
+// the target.
 Result<std::unique_ptr<Drafter>> Make(const DrafterEntry& entry, const DraftContext& context) {
   if (entry.needs.empty() || context.options.contains(entry.needs)) return entry.make(context);
   Json options = context.options;

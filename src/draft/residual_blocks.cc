@@ -17,6 +17,7 @@ size_t BlockBytes(std::span<const ResidualBlock> blocks) {
   return bytes;
 }
 
+// Backends have only SiluMul, so gate is multiplied by ones.
 Status ResidualBlocks::Silu(Tensor gate) {
   if (ones_.tensor.rows < gate.rows) {
     FT_ASSIGN_OR_RETURN(ones_, backend_.Allocate(DType::kF32, gate.rows, hidden_));

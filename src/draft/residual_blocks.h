@@ -33,7 +33,7 @@ class ResidualBlocks {
  private:
   Backend& backend_;
   int hidden_;
-  Buffer gate_, ones_;  // [rows, hidden]
+  Buffer gate_, ones_;  // scratch and ones: [rows, hidden]
 };
 
 }  // namespace foretoken

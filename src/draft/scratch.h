@@ -8,9 +8,9 @@
 
 namespace foretoken {
 
-// Returns `rows` rows of `cols` in `buffer`. If it is too small, it is replaced by one with the
-// next power of two of rows and the largest width so far, and its contents are lost. Errors: out of
-// memory.
+// Returns `rows` rows of `cols` in `buffer`. If it is too small, it is replaced by one that has
+// `rows` rounded up to a power of two and the largest width so far, and its contents are lost.
+// Errors: out of memory.
 inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
   if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
     const int64_t widest = std::max(cols, buffer.tensor.cols);
@@ -20,8 +20,9 @@ inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buff
   return buffer.tensor.Rows(0, rows).Cols(0, cols);
 }
 
-// Grows `buffer` to at least `rows` rows of `cols`, doubling it, and keeps its first `held` rows.
-// Errors: out of memory; the buffer is then unchanged.
+// Grows `buffer` to at least `rows` rows of `cols` and keeps its first `held` rows. It is doubled,
+// so that repeated growth copies little, unless memory suffices only for `rows`. Errors: out of
+// memory; the buffer is then unchanged.
 inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t held, Buffer& buffer) {
   constexpr int64_t kLeast = 64;
   if (rows <= buffer.tensor.rows) return {};

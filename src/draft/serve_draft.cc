@@ -55,13 +55,14 @@ ServedTensor Values(const TensorSource& source) {
   return tensor;
 }
 
-// A float in its shortest decimal form: 1e-05, not 9.999999747378752e-06.
+// The double that prints as `value` does in its shortest form: 1e-05, not 9.999999747378752e-06.
 double Shortest(float value) {
   const double rounded = std::stod(NumberText("%.7g", value));
   return static_cast<float>(rounded) == value ? rounded : value;
 }
 
-// Errors: rotations or attention that the three servers would not compute as this draft does.
+// Errors: position encoding or attention that the other servers would not compute as this draft
+// does.
 Status CheckPositions(const ModelConfig& blocks, const std::string& path) {
   const char* found =
       blocks.rope_scaling != ModelConfig::RopeScaling::kNone || !blocks.rope_freq_factors.empty()

@@ -21,8 +21,9 @@ inline constexpr const char* kServedFiles[] = {"config.json", "model.safetensors
 // The layouts of all methods: "eagle", "vllm", "sglang".
 std::vector<std::string> ServedLayouts();
 
-// Writes `draft`, made for `target`, as a directory that the server loads. Errors: the draft is for
-// another target; the server does not load its method or a part of it; errors of the file system.
+// Writes `draft`, made for `target`, as a directory that the server of `request.layout` loads.
+// Errors: the draft is for another target; the server does not load its method or a part of it; the
+// file system's.
 Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
                         const ServeRequest& request);
 

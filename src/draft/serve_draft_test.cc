@@ -1,4 +1,4 @@
-// Drafts written for other servers load here again, with equal tensors and logits.
+// Tests that drafts written for other servers load here again, with equal tensors and logits.
 #include "draft/serve_draft.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ class ServeDraftTest : public TrainedDrafterTest {
     }
   }
 
-  // Writes EAGLE's draft to path_; fc has a bias or none.
+  // Writes a random EAGLE draft to path_; `bias`: whether fc has one.
   void WriteEagle(const std::string& method, bool bias) {
     const TestTarget target = Target();
     DraftBuilder draft = RandomEagle(target, 3);
@@ -126,7 +126,7 @@ TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
   }
 }
 
-// Names in the written files are those that the server expects.
+// The written files have the names that each server expects.
 TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
   const auto layer = [](auto... others) {
     return UnorderedElementsAre(
@@ -151,7 +151,7 @@ TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
   EXPECT_EQ(Config("vllm")["model_type"], "llama");
   EXPECT_EQ(Config("vllm")["max_position_embeddings"], config_.context);
   EXPECT_EQ(Config("vllm")["vocab_size"], config_.vocab);
-  // Without a bias in the file, SGLang would initialise fc's at random.
+  // A bias of zeros is added: SGLang initialises fc's bias at random if the file has none.
   ASSERT_EQ(Serve("sglang"), "");
   EXPECT_THAT(PublishedNames("sglang"), layer("fc.bias"));
 }

@@ -1,5 +1,5 @@
-// The fixture for tests of drafters: a small target of random weights with a tokenizer and a folder
-// for files.
+// The fixture for tests of drafters: a small target with random weights, its tokenizer, and a
+// folder for files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,8 @@ class TargetFixture : public testing::Test {
   explicit TargetFixture(ModelConfig config = TestConfig(), uint64_t seed = 1)
       : config_(std::move(config)), seed_(seed) {}
 
-  // The target for which FOLDER/*_testing.cc make their files; `stem` is PATH/NAME.
+  // The target as the drafters' StemTestOptions take it (draft/test_options.h). `stem`: PATH/NAME
+  // of the files that they make.
   TestTarget Target(std::string stem) {
     const auto texts = [] { return std::vector<std::vector<Token>>{{1, 2, 3, 4, 5}}; };
     return {config_, *tokenizer_, *weights_, *backend_, texts, std::move(stem)};

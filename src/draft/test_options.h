@@ -24,10 +24,11 @@ struct TestTarget {
   std::string stem;                                        // PATH/NAME of the files to make
 };
 
-// The options that `drafter` requires, with its files made; {} if it requires none.
+// Makes the file that `drafter` requires and returns the options that name it; {} if it requires
+// none.
 Json TestOptions(std::string_view drafter, const TestTarget& target);
 
-// A vocabulary of `size` (at most 97) characters, from U+001E on; token 0 stands for the first.
+// A tokenizer with `size` (at most 97) tokens of one character each: token i is U+001E + i.
 std::shared_ptr<const Tokenizer> ToyTokenizer(int size);
 
 }  // namespace foretoken

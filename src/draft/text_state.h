@@ -14,7 +14,7 @@ namespace foretoken {
 struct TextState : DraftState {
   std::vector<Token> text;  // committed tokens, then the root
   int committed = 0;
-  int prompt = 0;  // leading tokens that were given, not generated
+  int prompt = 0;  // tokens of the prompt
 
   void Append(const Observation& seen) {
     text.resize(static_cast<size_t>(committed));  // the root is now seen.committed[0]

@@ -56,15 +56,15 @@ inline Buffer LoadVector(WeightLoader& loader, const TensorSpec& tensor) {
 Error WrongKey(const std::string& path, const std::string& key, int found,
                const std::string& expected);
 
-// The configuration of the file's layers. If the authors' layout does not record heads and
-// positions, they are the target's.
+// The configuration of the file's layers. If the authors' layout does not record heads and position
+// encoding, the target's are used, without interleaved RoPE, norms of queries and keys, or a
+// sliding window.
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target);
 
 // What is known of the draft in `file`. `level_bytes`: bytes of the weights that a level reads.
 // `columns`: tokens that it scores.
 DraftPrior PriorOf(const DraftFile& file, size_t level_bytes, int columns);
-// The key under which measurements of the draft in `file` are stored when it scores `columns`
-// tokens.
+// The key under which measurements of the draft in `file` are stored if it scores `columns` tokens.
 std::string DraftIdentity(const ModelFile& file, std::string_view method, int columns);
 
 }  // namespace foretoken

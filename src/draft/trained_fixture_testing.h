@@ -20,7 +20,7 @@ class TrainedDrafterTest : public TargetFixture {
     options["draft"] = path_;
     return Build(drafter_, options);
   }
-  // The error, or "built".
+  // The error message, or "built".
   static std::string Complaint(const Result<std::unique_ptr<Drafter>>& built) {
     return built.ok() ? "built" : built.error().message;
   }

@@ -1,4 +1,4 @@
-// Weights of test models as values, and drafts written from values.
+// For tests: reads a target's weights as floats, and builds draft files from floats.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace foretoken {
 
-// A matrix of `source`, row-major [rows, cols].
+// The values of a matrix of `source`, row-major [rows, cols].
 std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t rows, int64_t cols);
 std::vector<float> VectorValues(WeightSource& source, Backend& backend, const std::string& name,
@@ -22,8 +22,8 @@ std::vector<float> VectorValues(WeightSource& source, Backend& backend, const st
 // [vocab] the most frequent follower of each token in `texts`; token 0 if it has none.
 std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts, int vocab);
 
-// A matrix [hidden, hidden] that maps the embedding of x to the LM head's row of the most common
-// follower of x. It is a sum of outer products, nearly exact because embeddings are nearly
+// A matrix [hidden, hidden] that maps each token's embedding to the LM head's row of its most
+// common follower. It is a sum of outer products, nearly exact because embeddings are nearly
 // orthogonal.
 std::vector<float> FollowerMatrix(const TestTarget& target);
 
@@ -45,8 +45,9 @@ class DraftBuilder {
   // `strength`. `attention_input`: see WeightLoader::Layer.
   void AddLayer(const ModelConfig& config, int index, float strength, bool attention_norm,
                 int64_t attention_input = 0);
+  // The values of a tensor that was added; valid until the next Add.
   std::vector<float>& values(const std::string& name);
-  // Checks that the file could be written.
+  // Writes the draft file; aborts if it cannot be written.
   void Write(const DraftInfo& info, const std::string& path, FileType type = FileType::kF32) const;
 
  private:
@@ -59,7 +60,9 @@ class DraftBuilder {
   std::vector<Item> items_;
 };
 
-// Geometry and fingerprint of a draft for a target: `layers` decoder layers like the target's.
+// Metadata of a draft for `target`: method, fingerprint of the target, and `layers` decoder layers
+// of the target's geometry with non-interleaved RoPE. The draft taps the last hidden state and
+// shares the target's embedding and LM head.
 DraftInfo InfoFor(const ModelConfig& target, const TokenizerData& tokenizer, std::string method,
                   int layers);
 

@@ -10,8 +10,9 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// The drafters for the files that `options` name. If several drafters accept the option KEY, the
-// method recorded in the file decides between them, and KEY is renamed to DRAFTER.KEY.
+// Returns the drafters for the draft files that `options` name. If several drafters accept an
+// option KEY, the method recorded in the file selects the drafter, and KEY is renamed to
+// DRAFTER.KEY.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;
   for (const DrafterEntry& entry : AllDrafters()) {

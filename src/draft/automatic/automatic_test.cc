@@ -42,7 +42,7 @@ TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
       << "the draft reads the last hidden state";
 }
 
-// A joined drafter that is itself joined contributes all its parts by name.
+// When `auto` is joined with another drafter, each of its own parts is listed by name.
 TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
   Make("hass", drafts() + "/a");
   const auto drafter =
@@ -59,7 +59,7 @@ TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
   EXPECT_TRUE(Found().empty());
 }
 
-// Option `draft` names no method: the drafter follows from the method in the file.
+// Option `draft` does not say which method a file is for; the file itself does.
 TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
   const Json made = Make("hass", folder_ / "elsewhere");
   const Json options = {{"draft", made["draft"]}};

@@ -1,5 +1,6 @@
-// Chimera (C-20): heads that each predict one token further ahead, from the target's last feature
-// and a light encoder's state of the whole text, the previous guesses included.
+// Chimera (C-20): a series of heads, each of which predicts one token further ahead than the one
+// before it. A head reads the target's last feature and a light encoder's output for the whole text
+// and the earlier guesses.
 #include <algorithm>
 
 #include "draft/chimera/chimera_net.h"
@@ -10,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// A view of rows first, first + 2, ...
+// A view of `count` rows of `t`: first, first + 2, ...
 Tensor EverySecond(Tensor t, int first, int count) {
   t = t.Rows(first, 2 * count - 1);
   t.rows = count;
@@ -38,7 +39,7 @@ class Chimera final : public FeatureDrafter {
   }
 
  private:
-  // A node to be continued and the encoder's output for it [1, hidden].
+  // A node to be expanded and the network's output for it [1, hidden].
   struct Asked {
     const DraftSlot* slot;
     Node node;
@@ -71,8 +72,8 @@ Ngram Chimera::NgramOf(const State& state, const CandidateTree& tree, Node node)
   });
 }
 
-// A pair (feature i, token i + 1) is two rows. For all rows but a run's last, only keys and values
-// are needed and computed.
+// A pair (feature i, token i + 1) takes two rows. Only a run's last row needs an output; for the
+// others, keys and values are enough.
 Status Chimera::Feed(std::span<const Run> runs) {
   int rows = 0;
   for (const Run& run : runs) rows += 2 * run.count - 1;
@@ -87,8 +88,8 @@ Status Chimera::Feed(std::span<const Run> runs) {
     AddRow(seen, 0, first, kNoNode);
     for (int i = 1; i < count; ++i) {
       ngrams.push_back(NgramOf(*state, first + i));
-      AddRow(seen, 0, first + i, 2 * i - 2);  // the state of token first + i
-      AddRow(seen, 0, first + i, 2 * i - 1);  // the feature
+      AddRow(seen, 0, first + i, 2 * i - 2);  // the n-gram state of token first + i
+      AddRow(seen, 0, first + i, 2 * i - 1);  // its feature
     }
     if (count > 1) {
       FT_RETURN_IF_ERROR(net_->ngrams().Encode(ngrams, EverySecond(inputs, begin + 1, count - 1)));
@@ -121,7 +122,8 @@ Status Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLe
   return {};
 }
 
-// Collects the levels' nodes that have a head. All but the roots become rows of a pass.
+// Returns those of the levels' nodes that have a head, with their outputs. All but the roots, whose
+// outputs are stored, are fed in one pass.
 Result<std::vector<Chimera::Asked>> Chimera::Encode(std::span<const DraftSlot> batch,
                                                     std::span<const DraftLevel> levels) {
   std::vector<Asked> nodes;

@@ -40,7 +40,7 @@ class ChimeraNet final : public FeatureNet {
   DraftPrior Prior() const;
   int heads() const { return file_->info().output_heads; }
   NgramEncoder& ngrams() { return ngrams_; }
-  // Pairs per pass; the last row of the last pair is fed in a second pass.
+  // Pairs per pass; the last row of each sequence's last pair is fed in a second pass.
   int max_rows() const override { return (layer_.max_rows() + 1) / kRowsOfPair; }
   int cache_rows() const override { return kRowsOfPair; }
   std::unique_ptr<KvCache> NewCache(int tokens, DType type) const override {

@@ -1,5 +1,5 @@
-// Checks Chimera's network against C-17 to C-19 computed in plain loops, the n-grams and their
-// cache, and which files are refused.
+// Checks Chimera's n-grams, their cache, their states against C-17 computed in plain loops, and
+// which files are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,13 +36,13 @@ TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
 
 class NgramCacheTest : public testing::Test {
  protected:
-  // Stores a row of two values for the token.
+  // Stores a row of two values, the first of which is the token, for the n-gram {token}.
   void Keep(NgramCache& cache, Token token) {
     const float values[] = {static_cast<float>(token), -1.5f};
     backend_->Upload(values, row_.tensor);
     EXPECT_TRUE(cache.Keep({token}, row_.tensor).ok());
   }
-  // The stored value for the token; 0 if there is none.
+  // The first value stored for the n-gram {token}; 0 if there is none.
   float Known(NgramCache& cache, Token token) {
     float values[] = {0, 0};
     if (*cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
@@ -89,7 +89,7 @@ TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
   for (const Token token : {1, 2, 3, 4, 5}) Keep(cache, token);
   for (const Token token : {1, 2, 3, 4, 5, 1}) EXPECT_EQ(Known(cache, token), token);
   EXPECT_EQ(Known(cache, 6), 0);
-  EXPECT_EQ(cache.counts().from_file, 6);  // each was evicted again before it was looked up
+  EXPECT_EQ(cache.counts().from_file, 6);  // each had been evicted by the time it was looked up
   EXPECT_FALSE(MappedFile::Open(path).ok()) << "the name stays behind";
 }
 
@@ -104,7 +104,7 @@ TEST(NgramCountsTest, MostFrequentFirst) {
   const TemporaryDirectory folder;
   const std::vector<std::vector<Token>> documents = {{1, 2, 1, 2, 1, 2}, {3}};
   const std::string text = CountNgrams(documents, 2, 3);
-  EXPECT_EQ(text, "3 1 2\n2 2 1\n1 1 1\n");  // and 3 3 once
+  EXPECT_EQ(text, "3 1 2\n2 2 1\n1 1 1\n");  // 3 3, also counted once, is cut off
   const std::string path = folder / "counts";
   ASSERT_TRUE(WriteFileAtomically(path, text).ok());
   const auto read = ReadNgramCounts(path, 2, 4, 2);
@@ -159,7 +159,7 @@ TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
   EXPECT_EQ((*net)->ngrams().counts().asked, 3);
 }
 
-// N-grams that were loaded at the start are found in the cache.
+// The cache is filled with the most frequent n-grams of the file `warm`, as many as fit.
 TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
   RandomChimera(Target(), {}, 3).Write(ChimeraInfo(Target(), {}), path_);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "counts", "9 4 17 2\n3 1 1 1\n1 5 6 7\n").ok());

@@ -67,7 +67,7 @@ Json ChimeraTestOptions(const TestTarget& target) {
 
 namespace {
 
-// Runs the network's passes over one text.
+// Runs the network's passes over one text and a chain of drafted tokens.
 class ChimeraTracer {
  public:
   ChimeraTracer(ChimeraNet& net, std::span<const Token> tokens, std::span<const Token> drafted)

@@ -15,7 +15,8 @@ struct ChimeraShape {
   int heads = 4, ngram = 3;
   bool shared_head = false;
 };
-// Heads that predict the most common follower of the last token, disturbed by the encoder.
+// A draft whose heads predict the most common follower of the last token, perturbed by random
+// weights.
 DraftBuilder RandomChimera(const TestTarget& target, const ChimeraShape& shape, uint64_t seed);
 DraftInfo ChimeraInfo(const TestTarget& target, const ChimeraShape& shape);
 

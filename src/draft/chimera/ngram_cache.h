@@ -14,7 +14,7 @@
 
 namespace foretoken {
 
-// Numbers of look-ups: all of them, and those answered from memory and from the file.
+// Numbers of look-ups: in all, answered from memory, and answered from the spill file.
 struct NgramCounts {
   int64_t asked = 0, from_memory = 0, from_file = 0;
 };
@@ -30,7 +30,7 @@ class NgramCache {
   // Copies the state of `ngram` to `out` [1, width]. Returns false if it is not cached. Errors,
   // here and below: out of memory.
   Result<bool> Find(const Ngram& ngram, Tensor out);
-  // Adds the state `row` [1, width]; the least recently used one is evicted to make room.
+  // Adds the state `row` [1, width]. If memory is full, the least recently used state is evicted.
   Status Keep(const Ngram& ngram, Tensor row);
 
   const NgramCounts& counts() const { return counts_; }

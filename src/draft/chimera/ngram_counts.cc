@@ -9,8 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Removes spaces and a number from the beginning of `text` and returns the number; negative if
-// there is none.
+// Removes spaces and a number from the beginning of `text` and returns the number; -1 if there is
+// none.
 int64_t TakeNumber(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   int64_t number = -1;

@@ -11,8 +11,8 @@
 
 namespace foretoken {
 
-// The contents of such a file for `documents`: at most `most` n-grams. Among equal counts, lower
-// ids come first. REQUIRES: 1 <= n <= kMostNgram.
+// Returns the contents of such a file for the `most` most frequent n-grams of `documents`. N-grams
+// with equal counts are ordered by their ids. REQUIRES: 1 <= n <= kMostNgram.
 std::string CountNgrams(std::span<const std::vector<Token>> documents, int n, size_t most);
 
 // Reads the first `most` n-grams of a file. Errors: an unreadable file; a line (named) that is not

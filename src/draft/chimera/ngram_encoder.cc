@@ -9,7 +9,7 @@
 namespace foretoken {
 namespace {
 
-constexpr size_t kMostRows = 512;  // computed in one batch
+constexpr size_t kMostRows = 512;  // n-grams computed in one batch
 
 }  // namespace
 
@@ -51,7 +51,7 @@ Status NgramEncoder::Learn(std::span<const Ngram> ngrams) {
   return {};
 }
 
-// REQUIRES: at most kMostRows.
+// Computes the states of `ngrams` and caches them. REQUIRES: at most kMostRows n-grams.
 Result<Tensor> NgramEncoder::Compute(std::span<const Ngram> ngrams) {
   const int rows = static_cast<int>(ngrams.size());
   const int64_t wide = weights_.output->cols(), hidden = weights_.output->rows();

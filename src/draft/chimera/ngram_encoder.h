@@ -26,7 +26,7 @@ class NgramEncoder {
   const NgramCounts& counts() const { return cache_.counts(); }
   // Writes the states of `ngrams` to out [ngrams, hidden]. Errors, here and below: out of memory.
   Status Encode(std::span<const Ngram> ngrams, Tensor out);
-  // Puts the states of `ngrams` into the cache. Earlier n-grams then count as more recently used.
+  // Computes and caches the states of `ngrams`. Earlier n-grams then count as more recently used.
   Status Learn(std::span<const Ngram> ngrams);
 
  private:

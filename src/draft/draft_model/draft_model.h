@@ -29,7 +29,8 @@ struct LoadedDraft {
 class DraftModel final : public CausalDrafter {
  public:
   // `capacity`: length in tokens that sequences rarely exceed. `target_vocab`: columns of the
-  // target's logits. REQUIRES: CheckCacheType(draft.model->config(), rule.cache_type).
+  // target's logits. REQUIRES: CheckCacheType(draft.model->config(), rule.cache_type)
+  // is ok.
   DraftModel(LoadedDraft draft, int target_vocab, int capacity, const DraftModelRule& rule);
 
   TapSpec Needs() const override { return {}; }

@@ -10,8 +10,8 @@
 namespace foretoken {
 namespace {
 
-// Writes the target's weights as a model file with the other rotation layout. Sums are then taken
-// in another order, so the model's results equal the target's up to the last bits.
+// Writes the target's weights as a model file with interleaved instead of half-split RoPE. Sums are
+// then taken in another order, so the model's results equal the target's up to the last bits.
 class TwinWriter {
  public:
   explicit TwinWriter(const TestTarget& target) : target_(target) {}

@@ -11,7 +11,7 @@
 namespace foretoken {
 namespace {
 
-// Bytes of the file's layers, which every step reads.
+// Bytes of the model's layers, which every drafting level reads.
 size_t LayerBytes(const ModelFile& file) {
   size_t bytes = 0;
   for (const TensorSource& tensor : file.tensors()) {
@@ -20,16 +20,16 @@ size_t LayerBytes(const ModelFile& file) {
   return bytes;
 }
 
-// Acceptance rate expected from `share`, the draft's bytes per byte of the target. A draft of a
-// third of the target's bytes measured 0.75 to 0.8 (Qwen2.5-Coder 0.5B and 1.5B, code edits, 16 to
-// 64 tokens of context); smaller drafts are assumed to have less.
+// The acceptance rate expected of a draft with `share` of the target's bytes. A draft with a third
+// of them reached 0.75 to 0.8 (Qwen2.5-Coder 0.5B and 1.5B, code edits, 16 to 64 tokens of
+// context); smaller drafts are assumed to reach less.
 float AcceptanceBySize(double share) {
   constexpr double kLeast = 0.5, kMost = 0.8, kLikeTarget = 0.3;
   const double likeness = std::min(share / kLikeTarget, 1.0);
   return static_cast<float>(kLeast + (kMost - kLeast) * likeness);
 }
 
-// The rows that `rule` picks of the model's LM head.
+// The rows of the model's LM head that `rule` picks.
 Result<DraftTokens> TokensOf(const DraftTokenRule& rule, const ModelFile& file,
                              const Model& target) {
   const ModelConfig& config = file.config();

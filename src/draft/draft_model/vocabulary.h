@@ -8,9 +8,10 @@
 
 namespace foretoken {
 
-// Compares the vocabularies piece by piece. One vocabulary may be longer by padding: pieces that
-// stand for no text (kUnused, or named like "[PAD7]"). Errors: the first difference. The message
-// begins with `path`, the draft model's file.
+// Compares the vocabularies piece by piece. Padding pieces (the padding token, kUnused, or named
+// like
+// "[PAD7]") may differ, and one vocabulary may be longer by them. Errors: the first difference; a
+// draft without a vocabulary. The message begins with `path`, the draft model's file.
 Status CheckSameVocabulary(const TokenizerData& target, const TokenizerData& draft,
                            const std::string& path);
 

@@ -24,8 +24,8 @@ Status Eagle::Propose(std::span<const DraftSlot> batch) {
   });
 }
 
-// Gathers the output of each sequence's last pair, which predicts the root's continuations without
-// a further pass.
+// Gathers the stored output of each sequence's last committed row, whose token is the root. It
+// already predicts the root's continuations, so the root needs no pass.
 Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
   FT_ASSIGN_OR_RETURN(const Tensor roots, net_->Features(static_cast<int>(levels.size())));
   for (size_t l = 0; l < levels.size(); ++l) {

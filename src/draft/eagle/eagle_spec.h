@@ -34,8 +34,8 @@ struct EagleSpec {
   // Whether a layer has a norm before its attention. The first has none.
   static constexpr bool HasAttentionNorm(int layer) { return layer > 0; }
 
-  // foretoken's name of a published tensor, or "" if the method has no such tensor. It has
-  // no norm before the first layer's attention and none after the last layer.
+  // foretoken's name of a published tensor, or "" if the method has no such tensor. The
+  // method has no norm before the first layer's attention and none after the last layer.
   static std::string OwnName(std::string_view published) {
     if (published.starts_with(kModelPrefix)) published.remove_prefix(kModelPrefix.size());
     if (published.starts_with(kSpeculatorsLayer)) return LayerName(kSpeculatorsLayer, published);

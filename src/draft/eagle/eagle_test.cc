@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The module, fed pair by pair in order.
+// The module in plain loops, fed one pair of token and feature at a time.
 class PlainEagle {
  public:
   PlainEagle(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)

@@ -44,7 +44,7 @@ class EagleTracer {
  public:
   explicit EagleTracer(EagleModule& net) : net_(net) {}
 
-  // Row r of the pass is tokens[r]; its parent is row first_parent + r. features: [rows, hidden].
+  // Row r of the pass is tokens[r]; its parent is row first_parent + r. `features`: [rows, hidden].
   void Run(std::span<const Token> tokens, Node first_parent, std::span<const float> features,
            KvCache& cache) {
     const int rows = static_cast<int>(tokens.size());

@@ -11,8 +11,8 @@
 
 namespace foretoken {
 
-// The weights of a draft for `target` that predicts the most common follower of a token, disturbed
-// by random features and attention.
+// The weights of a draft for `target` that predicts the most common follower of a token, perturbed
+// by random weights for features and attention.
 DraftBuilder RandomEagle(const TestTarget& target, uint64_t seed);
 
 // Outputs and logits of draft steps, in f32.

@@ -1,5 +1,5 @@
-// Builds EAGLE and HASS drafters from files. Both use one module; either name accepts drafts
-// trained by either method.
+// Builds EAGLE and HASS drafters from files. Both use the same module, and either name accepts
+// drafts trained by either method.
 #include "draft/eagle/eagle.h"
 #include "draft/eagle/eagle_net.h"
 #include "draft/eagle/eagle_spec.h"

@@ -54,7 +54,7 @@ class Eagle3Net final : public EagleModule {
   Result<Tensor> BeginPass(const RowBatch& batch, std::span<KvCache* const> caches);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // except `layers`, which was moved to layers_
+  Weights weights_;  // its layers have been moved to layers_
   std::vector<int> taps_;
   DraftHead head_;
   Model& target_;

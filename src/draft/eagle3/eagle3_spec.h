@@ -18,8 +18,8 @@ struct Eagle3Spec {
   static constexpr int kTaps = 3;
   // Published names of the layer; some authors use the second.
   static constexpr std::string_view kLayerNames[] = {"midlayer.", "layers.0."};
-  // Row i of the LM head stands for the target's token i + d2t[i]. t2d marks the target's tokens
-  // that the draft scores; it is not needed.
+  // Row i of the LM head scores the target's token i + d2t[i]. t2d marks the target's tokens that
+  // the draft scores; it is not needed.
   static constexpr std::string_view kTokenMap = "d2t", kUnusedMap = "t2d";
   // Fields of config.json: the size of the draft's own vocabulary, the layers whose hidden states
   // it reads, and the object in which SGLang nests those layers.

@@ -1,5 +1,5 @@
 // Checks the engine's EAGLE-3 module against H-28 and H-29 computed in plain loops, which tokens it
-// may guess, and which files are refused.
+// guesses, and which files it rejects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// The module, fed row by row in order.
+// The module in plain loops, fed row by row in order.
 class PlainEagle3 {
  public:
   PlainEagle3(const ModelConfig& config, DraftBuilder& draft, std::vector<float> embedding)
@@ -97,7 +97,8 @@ TEST_F(Eagle3Test, StepsAreThoseOfThePaper) {
   for (int r = 0; r < 8; ++r) {
     const bool pair = r < 5;
     const auto d = static_cast<size_t>(config_.hidden), row = static_cast<size_t>(r);
-    // A drafted token's feature is the output before it, which is not fused again.
+    // A drafted token's feature is the output of the row before it, used as it is: only the
+    // target's hidden states are fused.
     const Row feature = pair ? plain.Fused(RowOf(tapped_, r, 3 * config_.hidden)) : last;
     last = plain.Step(pair ? tokens_[row + 1] : drafted[row - 5], feature);
     const Row logits = plain.Logits(last);
@@ -151,7 +152,7 @@ TEST_F(Eagle3Test, ReadsThreeHiddenStates) {
                                                    "three different hidden states from 0 to 8"));
 }
 
-// Drafts of another shape, wrong taps and unknown options are errors.
+// Drafts of another method or shape, wrong taps and unknown options are errors.
 TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(Complaint(Open()), "built");
   EXPECT_THAT(Complaint(Build("eagle", {{"draft", path_}})), HasSubstr("use --drafter eagle3"));

@@ -8,7 +8,7 @@
 namespace foretoken {
 namespace {
 
-// Whether the draft's vocabulary has a token of the target.
+// Whether the draft's vocabulary contains the target's `token`.
 bool IsKnown(Token token) { return token % 5 != 3; }
 
 // A copy of `target` with every text split into its tokens at even and at odd positions, so that
@@ -42,8 +42,9 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
   const std::vector<Token> tokens = Eagle3Vocabulary(c.vocab);
   const Eagle3Spec spec{hidden, c.vocab, std::ssize(tokens)};
   DraftBuilder draft(seed);
-  // The first tap is the embedding of the token before the fed one.
   draft.AddRandom(spec.Projection(), 0.02f);
+  // The first tap is the embedding of token i. The row's own token is i + 1 and it predicts token
+  // i + 2, so a matrix of followers two steps apart is added to the columns that multiply this tap.
   const std::vector<float> follower = FollowerMatrix(EveryOther(target));
   std::vector<float>& fc = draft.values(spec.Projection().name);
   const auto width = static_cast<size_t>(hidden);

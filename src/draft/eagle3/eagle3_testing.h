@@ -13,10 +13,11 @@ namespace foretoken {
 // The target's tokens in the draft's vocabulary, ascending.
 std::vector<Token> Eagle3Vocabulary(int target_vocab);
 
-// The weights of a draft for `target` that predicts the most common token two steps after another,
-// disturbed by random weights; deeper guesses mean little. The embedding is the target's.
+// The weights of a draft for `target` that predicts, for each token, the most common token two
+// steps after it, disturbed by random weights. Guesses below depth 1 are arbitrary. The embedding
+// is the target's.
 DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed);
-// The metadata of that draft's file. The taps also fit targets of two layers.
+// The metadata of that draft's file. Its three taps are distinct even for a target of two layers.
 DraftInfo Eagle3Info(const TestTarget& target);
 
 // Like TraceEagle, but with `features` fused from `tapped` [t, 3 * hidden]: the three hidden states

@@ -24,7 +24,7 @@ class EddNet final : public FeatureNet {
                                               const DraftTokenRule& rule = {});
 
   const ModelConfig& config() const { return layers_.config(); }
-  // Hugging Face index of the soft prompt's hidden state; nullopt: a VDM.
+  // Hugging Face index of the hidden state that makes up the soft prompt; nullopt for a VDM.
   std::optional<int> tap() const { return tap_; }
   std::vector<int> taps() const { return tap_ ? std::vector<int>{*tap_} : std::vector<int>{}; }
   int hidden() const override { return layers_.config().hidden; }
@@ -38,7 +38,7 @@ class EddNet final : public FeatureNet {
   }
 
   Result<Tensor> Features(int rows) override;
-  // Computes keys and values of committed rows; there are no outputs.
+  // Computes only keys and values of committed rows; returns an empty tensor.
   Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) override;
   // Appends the tokens whose continuations are to be guessed; returns their logits [rows, tokens
   // scored], valid until the next call. Errors: out of memory.

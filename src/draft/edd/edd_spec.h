@@ -18,8 +18,8 @@ struct EddSpec {
   static constexpr DraftModule kNorm{kNormModule, "norm", true};
   static constexpr DraftModule kHead{kHeadModule, "lm_head", true};
   static constexpr DraftModule kModules[] = {kEmbedding, kNorm, kHead};
-  // The hidden state that a draft reads by default, counted from the end (the last is -1), as a
-  // number and as a setting of the trainer.
+  // The hidden state that a draft reads by default, counted from the end (the last is -1): as an
+  // integer and as the text of the trainer's setting.
   static constexpr int kTap = -4;
   static constexpr const char* kTapSetting = "-4";
 

@@ -14,7 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// The layer, fed row by row. Rows of the soft prompt contribute keys and values only.
+// The layer in plain loops, fed row by row. Rows of the soft prompt contribute keys and values
+// only.
 class PlainEdd {
  public:
   PlainEdd(const ModelConfig& config, DraftBuilder& draft)
@@ -73,7 +74,7 @@ TEST_F(EddTest, StepsAreThoseOfThePaper) {
   }
 }
 
-// The division of the text into passes does not change logits, with several layers too.
+// The logits do not depend on how the text is divided into passes, even with several layers.
 TEST_F(EddTest, PassesOverTheTextChangeNothing) {
   const std::vector<Token> text = {4, 17, 2, 40, 9, 1, 30}, path = {33, 8};
   std::vector<float> states(text.size() * static_cast<size_t>(config_.hidden));

@@ -57,7 +57,7 @@ RowBatch ChainOf(std::span<const Token> tokens, int position, Node first_parent)
   return batch;
 }
 
-// Feeds the next rows of the text.
+// Feeds the next rows of the text and commits them.
 void FeedText(EddNet& net, std::span<const Token> tokens, std::span<const float> states,
               KvCache& cache) {
   const int rows = static_cast<int>(tokens.size());

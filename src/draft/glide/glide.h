@@ -12,8 +12,8 @@ namespace foretoken {
 
 class Glide final : public CausalDrafter {
  public:
-  // `capacity`: length in tokens that sequences rarely exceed. REQUIRES: CheckCacheType(net's
-  // config, rule.cache_type).
+  // `capacity`: length in tokens that sequences rarely exceed. REQUIRES:
+  // CheckCacheType(net->config(), rule.cache_type) is ok.
   Glide(std::unique_ptr<GlideNet> net, int capacity, const CausalRule& rule);
 
   TapSpec Needs() const override { return {.kv_layers = net_->kv_layers()}; }

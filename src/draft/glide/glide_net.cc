@@ -14,7 +14,9 @@
 namespace foretoken {
 namespace {
 
-// The target layer that each draft layer reads; empty if the draft has no cross-attention.
+// The target layer (0-based) that each draft layer reads; empty if the draft has no
+// cross-attention. `last`: the target layer that the last draft layer reads, as GlideNet::Load's
+// `kv_layer`.
 Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int last) {
   const DraftInfo& info = file.info();
   const int layers = info.blocks.layers;
@@ -55,8 +57,9 @@ GlideSpec SpecOf(const DraftFile& file, const ModelConfig& target) {
 
 }  // namespace
 
-// The rows of q are stored as halves of a head. If the target rotates adjacent elements, they are
-// interleaved like the target's rows of q, so that they match its cached keys.
+// A file stores the rows of q for a rotation of the halves of a head. If the target rotates
+// adjacent elements, the rows are reordered like the target's own rows of q, so that they match its
+// cached keys.
 Result<std::unique_ptr<Weight>> GlideNet::LoadQuery(const DraftFile& file, const TensorSpec& query,
                                                     Model& target, Weights& weights) {
   const ModelConfig& config = target.config();
@@ -109,7 +112,7 @@ Result<std::unique_ptr<GlideNet>> GlideNet::Load(std::unique_ptr<DraftFile> file
                                                 std::move(kv_layers), std::move(head), target));
 }
 
-// Bytes of the layers (`layer_bytes`) together with their cross-attention.
+// `layer_bytes`, the bytes of the layers, plus the bytes of their cross-attention.
 size_t GlideNet::BodyBytes(const Weights& weights, size_t layer_bytes) {
   size_t bytes = layer_bytes;
   for (const CrossWeights& cross : weights.cross) bytes += cross.q->bytes() + cross.o->bytes();

@@ -62,8 +62,7 @@ class GlideNet {
   };
   struct Weights {
     std::unique_ptr<WeightSource> source;            // outlives the rest
-    std::vector<std::vector<std::byte>> rearranged;  // rows of q, reordered; weights may refer to
-                                                     // them
+    std::vector<std::vector<std::byte>> rearranged;  // reordered rows of q that weights refer to
     std::unique_ptr<Weight> embedding;               // [vocab, hidden]
     Buffer norm;                                     // [1, hidden]
     std::vector<LayerWeights> layers;
@@ -84,7 +83,7 @@ class GlideNet {
   static Status LoadCross(const DraftFile& file, WeightLoader& loader, Model& target,
                           Weights& weights);
   static Rows RequestedRows(const RowBatch& batch);
-  // Computes which of the target's `committed` rows each row of a sequence attends to.
+  // Writes to `out` which of the target's `committed` rows each row of a sequence attends to.
   void FindVisibleRows(const Rows& rows, size_t sequence, int committed, Visibility& out) const;
   Status CrossAttend(int layer, const Rows& rows, std::span<const Glimpse* const> glimpses);
   Result<Tensor> Logits(int rows);

@@ -1,5 +1,5 @@
 // GLIDE as published: a language model with its own class. Its config.json records the sizes of the
-// target that it reads ("large").
+// target (fields "large_...").
 #include "base/json.h"
 #include "draft/glide/glide_spec.h"
 #include "draft/published_parts.h"

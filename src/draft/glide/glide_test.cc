@@ -1,5 +1,4 @@
-// Checks the engine's GLIDE against G-15 to G-18 computed in plain loops over the target's own
-// cache.
+// Checks the engine's GLIDE against G-15 to G-18 computed in plain loops over the target's cache.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ std::vector<Row> RowsOf(Backend& backend, const PagedRows& t, int rows) {
   return all;
 }
 
-// The network, fed token by token in order.
+// The network in plain loops, fed token by token in order.
 class PlainGlide {
  public:
   PlainGlide(const ModelConfig& target, const DraftInfo& info, DraftBuilder& draft,
@@ -72,7 +71,7 @@ class PlainGlide {
 
 class GlideTest : public TrainedDrafterTest {
  protected:
-  // There are as many key/value heads as query heads, so that q8_0 rows are whole blocks.
+  // As many key/value heads as query heads make cached rows long enough for whole blocks of q8_0.
   GlideTest()
       : TrainedDrafterTest("glide", TestConfig({.layers = 3, .kv_heads = 4, .rope_base = 100})) {}
 
@@ -123,23 +122,23 @@ TEST_F(GlideTest, AnyLayerCanBeRead) {
   ExpectPlainSteps(2, /*looks=*/true, {.kv_layer = 2});
 }
 
-// Query heads share the target's key/value heads.
+// Several query heads share one of the target's key/value heads.
 TEST_F(GlideTest, GroupedHeads) {
   config_.kv_heads = 2;
   model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
   ExpectPlainSteps(2, /*looks=*/true, {});
 }
 
-// The draft reads the values that the cache holds, in every type.
+// The draft reads the target's cache in every cache type.
 TEST_F(GlideTest, EveryTypeOfCache) {
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kF16}, 2e-3);
-  // CPUs that multiply in bf16 round the query and the cached values (docs/numerics.md).
+  // CPUs that multiply in bf16 also round the query and the cached values (docs/numerics.md).
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kQ8_0}, 1e-2);
   ExpectPlainSteps(1, /*looks=*/true, {.target_cache = DType::kBF16}, 5e-2);
 }
 
-// A target that rotates adjacent elements stores its keys in another order than one that rotates
-// halves.
+// A target that rotates adjacent elements stores its keys in another order than a target that
+// rotates halves. The logits are the same.
 TEST_F(GlideTest, InterleavedTargets) {
   const DraftInfo info = GlideInfo(Target(), 2, /*looks=*/true);
   const DraftBuilder draft = RandomGlide(Target(), info, 3);

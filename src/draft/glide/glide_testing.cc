@@ -25,7 +25,8 @@ void CommitAll(KvCache& cache) {
   cache.Commit(path);
 }
 
-// The weights [vocab, hidden] of an LM head that maps the embedding of x to the follower of x.
+// The weights [vocab, hidden] of an LM head that maps each token's embedding to the token's
+// follower.
 std::vector<float> FollowerHead(const std::vector<float>& embedding,
                                 const std::vector<Token>& followers) {
   const size_t hidden = embedding.size() / followers.size();

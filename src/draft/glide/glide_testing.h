@@ -15,11 +15,11 @@ namespace foretoken {
 // key/value heads as query heads. Without `looks` it is a Vanilla Drafter.
 DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks);
 
-// Weights for the draft of `info` that predict the most common follower, disturbed by random
-// attention.
+// Weights for a draft with metadata `info` that predict the most common follower of a token,
+// disturbed by random attention.
 DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64_t seed);
 
-// What a trace reads of the target.
+// The target's cache type and layer that TraceGlide uses.
 struct GlideTraceOptions {
   DType target_cache = DType::kF32;
   int kv_layer = 0;  // see GlideNet::Load

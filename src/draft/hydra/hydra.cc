@@ -1,5 +1,5 @@
-// Hydra++: as in Medusa, each head predicts one token further ahead. A head also reads the guesses
-// before its own and a state of the whole text.
+// Hydra++: as in Medusa, each head predicts one token further ahead than the head before. A head
+// also reads the guesses before its own and a state of the whole text.
 #include "draft/hydra/hydra_net.h"
 #include "draft/hydra/hydra_spec.h"
 #include "draft/levels.h"

@@ -24,7 +24,8 @@ HydraNet::Head HydraNet::LoadHead(WeightLoader& loader, const DraftFile& file,
   return head;
 }
 
-// The heads' own matrices, with biases if they have any.
+// The heads' own output matrices, with biases if they have any; none if the target's LM head is
+// shared.
 HeadSpec HydraNet::SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target) {
   const HydraSpec spec{target.hidden, target.vocab};
   HeadSpec scores{.rows = spec.vocab, .cols = spec.hidden};

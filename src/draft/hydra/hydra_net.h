@@ -68,7 +68,7 @@ class HydraNet final : public FeatureNet {
   static HeadSpec SpecOf(WeightLoader& loader, const DraftFile& file, const ModelConfig& target);
 
   std::unique_ptr<DraftFile> file_;
-  Weights weights_;  // its layers and heads have been moved from
+  Weights weights_;  // its layers and heads have been moved to prefix_ and heads_
   Model& target_;
   DecoderLayers prefix_;
   std::vector<Head> heads_;

@@ -1,5 +1,5 @@
-// Hydra++ as published. Each head is a list of alternating dropouts and blocks; the first block has
-// a matrix as its shortcut.
+// Hydra++ as published. Each head alternates dropouts and residual blocks; the first block has a
+// matrix on its skip connection.
 #include "base/json.h"
 #include "draft/hydra/hydra_spec.h"
 #include "draft/published_parts.h"

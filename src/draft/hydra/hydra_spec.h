@@ -19,6 +19,7 @@ struct HydraSpec {
   // checkpoints omit it and use foretoken's names for the other tensors.
   static constexpr std::string_view kPublishedPrefix = "prefix_embeding_layer.";
   static constexpr std::string_view kLayer = "layers.0.";
+  // A published embedding that is not used: the target's is shared.
   static constexpr std::string_view kUnused = "prefix_embeding_layer.embed_tokens.weight";
   static constexpr DraftModule kFirst{"head.{k}.fc", "hydra_mlp.{k}.1.linear", true};
   static constexpr DraftModule kSkip{"head.{k}.skip", "hydra_mlp.{k}.1.res_connection", true};
@@ -57,7 +58,7 @@ struct HydraSpec {
     std::string own = GgufTensorName("model." + std::string(published));
     return own == WeightOf(kNorm, {}).name || own.starts_with("blk.0.") ? own : "";
   }
-  // foretoken's name of a tensor of a checkpoint; only the layer's names differ.
+  // foretoken's name of a tensor in a trainer's checkpoint; only the names in the layer differ.
   static std::string NameInDraft(std::string_view checkpoint) {
     return checkpoint.starts_with(kLayer) ? OwnLayerName(kLayer, 0, checkpoint)
                                           : std::string(checkpoint);

@@ -21,7 +21,7 @@ DraftBuilder RandomHydra(const TestTarget& target, int heads, int layers, uint64
     draft.AddRandom(spec.FirstBias(k), 0.1f);
     draft.AddRandom(spec.SkipWeight(k), 0.01f);
     std::vector<float>& skip = draft.values(spec.SkipWeight(k).name);
-    for (int64_t r = 0; r < hidden; ++r) {  // the last token's embedding decides
+    for (int64_t r = 0; r < hidden; ++r) {  // columns of the last token's embedding
       for (int64_t i = 0; i < hidden; ++i) {
         skip[static_cast<size_t>((r + 1) * inputs - hidden + i)] +=
             follower[static_cast<size_t>(r * hidden + i)];

@@ -10,8 +10,8 @@
 
 namespace foretoken {
 
-// `heads` heads of `layers` blocks that predict the most common follower of the last token,
-// disturbed by noise.
+// The weights of `heads` heads of `layers` blocks that predict the most common follower of the last
+// token, disturbed by noise.
 DraftBuilder RandomHydra(const TestTarget& target, int heads, int layers, uint64_t seed);
 DraftInfo HydraInfo(const TestTarget& target, int heads, int layers);
 

@@ -125,8 +125,10 @@ class Joined final : public Drafter {
   }
 
   std::vector<std::unique_ptr<Drafter>> parts_;
-  std::vector<bool> times_itself_;   // [parts_] true for joined drafters, which time their parts
-  std::vector<DraftPart> speakers_;  // all parts; cached because Drafter::Parts may hash weights
+  // [parts_] whether a part is itself joined and times its own parts.
+  std::vector<bool> times_itself_;
+  // All parts, those of joined parts included; cached because Drafter::Parts may hash weights.
+  std::vector<DraftPart> speakers_;
 };
 
 // The part that an option belongs to, and the option's name within it.

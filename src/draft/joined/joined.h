@@ -8,10 +8,10 @@
 
 namespace foretoken {
 
-// `parts`: in the order in which they propose; where the limits leave too little room, earlier
-// parts go first. context.options: "PART.KEY" is a part's own KEY; a KEY without a part goes to the
-// part that requires it. Errors: a part named twice, an option that belongs to no part, errors of a
-// part.
+// `parts`: in the order in which they propose; the offers of earlier parts take precedence where
+// the tree's limits leave too little room. context.options: "PART.KEY" is a part's own KEY; a KEY
+// without a part goes to the part that requires it. Errors: a part named twice, an option that
+// belongs to no part, errors of a part.
 Result<std::unique_ptr<Drafter>> NewJoined(std::span<const std::string_view> parts,
                                            const DraftContext& context);
 

@@ -38,7 +38,7 @@ TEST_F(JoinedDrafters, OffersTheUnion) {
   EXPECT_EQ(Shown(talk.Propose({.max_nodes = 32, .max_depth = 8})), Shown(tree));
 }
 
-// Costs and trust are kept by part.
+// Costs and trust are recorded for each part under its name.
 TEST_F(JoinedDrafters, NamesItsPartsAndTimesThem) {
   auto drafter = Build("pld,pld+h", Json::object());
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;

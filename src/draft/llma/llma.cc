@@ -1,5 +1,5 @@
-// LLMA: copies what follows the last few tokens in documents from the user or, failing that, in the
-// text.
+// LLMA: looks up the last few tokens in documents from the user, then in the text itself, and
+// copies the tokens that follow them there.
 #include <algorithm>
 #include <functional>
 #include <string>
@@ -83,8 +83,8 @@ class ReferenceCopier final : public TextDrafter {
 
  private:
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
-    // The confidence of the only run besides the predicted one. After a match of three tokens, the
-    // predicted run has more.
+    // Used for the only run besides the predicted one, which has a higher confidence after a match
+    // of three tokens.
     constexpr float kConfidence = -0.5f;
     const auto found = FollowingInReferences(references_, text, rule_);
     builder.OfferRun(0, found, kConfidence, PositionIn(text, found));

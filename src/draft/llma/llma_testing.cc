@@ -1,4 +1,4 @@
-// The reference files that tests give to LLMA.
+// Options of LLMA for tests, with the target's texts as reference files.
 #include "base/json.h"
 #include "base/output_file.h"
 #include "draft/test_options.h"

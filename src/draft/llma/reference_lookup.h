@@ -14,10 +14,10 @@ struct ReferenceRule {
   int min_ngram = 1;
 };
 
-// The tokens that follow the longest suffix of `text` which also occurs in a reference or earlier
-// in `text`: after the first occurrence in the first reference that has it, or in `text` itself if
-// no reference does. There are at most k tokens, fewer where the source ends and none without an
-// occurrence. The result is a view into the arguments.
+// The tokens that follow the longest suffix of `text` that also occurs in a reference or earlier in
+// `text`. They are copied from its first occurrence in the first reference that contains it, or in
+// `text` itself if no reference does. There are at most rule.k tokens, fewer where the source ends,
+// and none if no suffix occurs again. The result is a view into `references` or `text`.
 std::span<const Token> FollowingInReferences(std::span<const std::vector<Token>> references,
                                              std::span<const Token> text,
                                              const ReferenceRule& rule);

@@ -1,5 +1,6 @@
-// Medusa: heads that each predict one token further ahead, from the target's last feature only. A
-// head's prediction is the same for all nodes of its depth, whatever precedes them.
+// Medusa: heads that read only the target's last feature, and each predict one token further ahead
+// than the head before. A head's prediction is the same for all nodes at its depth, whatever
+// precedes them.
 #include <algorithm>
 
 #include "draft/levels.h"
@@ -45,6 +46,7 @@ class Medusa final : public Drafter {
                                 features.tensor.Rows(static_cast<int64_t>(s), 1));
     }
     Guesses guesses{features.tensor, {}};
+    // The number of rows is not limited: a head's pass has one row per slot, not per node.
     return DraftByLevels(
         batch, 1 << 20, [](size_t) { return true; }, [](const DraftLevel&) { return 1; },
         [&](std::span<const DraftLevel> levels) { return Expand(batch, levels, guesses); });
@@ -76,6 +78,7 @@ class Medusa final : public Drafter {
     std::vector<Buffer> heads;  // for each head computed so far: [slots, tokens scored]
   };
 
+  // The logits of head `head`; computes it and the heads before it if they are missing.
   Result<Tensor> Logits(Guesses& guesses, int head) {
     while (std::ssize(guesses.heads) <= head) {
       const int next = static_cast<int>(guesses.heads.size());

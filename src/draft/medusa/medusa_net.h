@@ -1,5 +1,5 @@
-// Medusa's heads (B-5): residual blocks over the target's last feature, and a matrix for logits;
-// each head predicts one token further ahead than the head before.
+// Medusa's heads (B-5): residual blocks over the target's last feature, and an output matrix. Each
+// head predicts one token further ahead than the head before.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Medusa's heads as published: "{k}.{j}.linear.weight" is a residual block, "{k}.{j}.weight" the
-// matrix after the blocks.
+// Medusa's heads as published: "{k}.{j}.linear.weight" is residual block j of head k, and
+// "{k}.{j}.weight" is the matrix after the head's j blocks.
 #include "draft/medusa/medusa_spec.h"
 #include "draft/published_parts.h"
 

@@ -1,5 +1,5 @@
 // The parts of a Medusa draft (docs/methods/medusa.md): head k is residual blocks over the target's
-// last hidden state and, unless it shares the target's LM head, a matrix of its own. Metadata:
+// last hidden state and, unless it shares the target's LM head, an output matrix. Metadata:
 // kOutputHeadsKey, kHeadLayersKey (blocks of a head); `shared` may name the LM head.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Medusa's offers are its heads' predictions for the last committed row, depth by depth.
+// Checks that Medusa offers its heads' predictions for the last committed row, depth by depth.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

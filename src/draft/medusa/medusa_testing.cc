@@ -7,8 +7,8 @@
 namespace foretoken {
 namespace {
 
-// A matrix [vocab, hidden]. Row z is the sum of the LM head's rows of all tokens that z follows
-// `ahead` steps later, so z is as likely as the likeliest of these tokens.
+// A matrix [vocab, hidden]. Row z is the sum of the target's LM head rows of all tokens that z
+// follows `ahead` steps later, so the logit of z is the sum of these tokens' logits.
 std::vector<float> FollowerHead(const TestTarget& target, const std::vector<Token>& followers,
                                 int ahead) {
   const ModelConfig& c = target.config;

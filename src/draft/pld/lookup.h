@@ -15,8 +15,9 @@ struct LookupRule {
   void Visit(OptionFields& fields);
 };
 
-// Finds the longest suffix of `text` that also occurs earlier, and returns the k tokens after its
-// earliest occurrence; nothing if no suffix occurs earlier. The result is a view into `text`.
+// Finds the longest suffix of `text` (min_ngram to max_ngram tokens) that also occurs earlier with
+// at least k tokens after it, and returns the k tokens after the first such occurrence; empty if
+// there is none. The result is a view into `text`.
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule);
 
 }  // namespace foretoken

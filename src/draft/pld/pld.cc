@@ -1,4 +1,5 @@
-// Prompt lookup decoding: copies what followed the last few tokens at their first occurrence.
+// Prompt lookup decoding: copies the tokens after the first earlier occurrence of the last few
+// tokens.
 #include <algorithm>
 
 #include "draft/copy_confidence.h"
@@ -21,6 +22,7 @@ void LookupRule::Visit(OptionFields& fields) {
 std::span<const Token> FollowingLastNgram(std::span<const Token> text, const LookupRule& rule) {
   const int size = static_cast<int>(text.size());
   for (int n = std::min(rule.max_ngram, size - 1); n >= rule.min_ngram; --n) {
+    // The copied tokens must begin before the suffix, and k of them must exist.
     const int last = std::min(size - rule.k, size - n - 1);
     const int place = FirstPlaceAfter(text, text.last(static_cast<size_t>(n)), last);
     if (place >= 0) {

@@ -11,14 +11,15 @@ namespace {
 
 // Capacity grows by an eighth, but at least by 256 rows.
 constexpr size_t kLeastReserve = 256;
-// Number of independent partial sums, so that additions vectorize and do not depend on each other.
+// Independent partial sums of a dot product, so that its additions vectorize and do not wait for
+// each other.
 constexpr int kLanes = 64;
 
-// A finite f16 times 2^-112: moves the f16's bits to their places in a float. Subnormals need no
-// branch.
+// The value of a finite f16, times 2^-112: the f16's bits are moved to their places in a float, but
+// the exponent is not rebiased. Subnormals need no branch.
 float ScaledHalf(uint16_t bits) {
   const auto moved = static_cast<uint32_t>(int32_t{static_cast<int16_t>(bits)}) << 13;
-  return std::bit_cast<float>(moved & 0x8fffe000U);  // keeps only the topmost copy of the sign
+  return std::bit_cast<float>(moved & 0x8fffe000U);  // drops the sign's copies below bit 31
 }
 
 constexpr float kHalfScale = 0x1p112f;
@@ -52,8 +53,8 @@ template <typename Left, typename Right>
   return lanes[0];
 }
 
-// Compiled for each level of x86-64; all give the same bits. Sanitizers do not support the
-// resolver.
+// Compiles a function for each x86-64 level; the results are bit-identical. Sanitizers do not
+// support the ifunc resolver that chooses one.
 #if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define FT_EACH_LEVEL __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -61,8 +62,8 @@ template <typename Left, typename Right>
 #define FT_EACH_LEVEL
 #endif
 
-// `left` has the factor kHalfScale, with which any f16 still fits a float. So `right` needs no
-// factor.
+// The values of `left` are multiplied by kHalfScale, which cancels the scale of ScaledHalf. A float
+// can hold any f16 times kHalfScale.
 FT_EACH_LEVEL float DotHalf(const float* left, const uint16_t* right, int n) {
   return SumOfProducts(
       n, [left](int i) { return left[i]; }, [right](int i) { return ScaledHalf(right[i]); });
@@ -119,7 +120,7 @@ float HiddenRows::Load(int row, std::vector<float>& out) const {
   return InverseNorm(SumOfProducts(width_, value, value));  // the mean has the direction of the sum
 }
 
-// The rows compared lie far apart, which defeats the hardware prefetcher.
+// Prefetches a row. The rows to compare lie far apart, which defeats the hardware prefetcher.
 void HiddenRows::Prefetch(int row) const {
   constexpr int kLine = 64 / sizeof(uint16_t);
   const uint16_t* values = values_.data() + static_cast<ptrdiff_t>(row) * width_;

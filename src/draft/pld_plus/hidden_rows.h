@@ -1,6 +1,6 @@
 // The hidden states of a whole sequence, stored as f16, and the cosine similarity of any two of
-// them. A state takes 2 bytes an element plus 4 bytes. Spare capacity is an eighth or 256 rows,
-// whichever is more.
+// them. A state takes 2 bytes per element, and 4 bytes for its norm. When memory grows, it gets
+// spare capacity for an eighth more rows, and for at least 256.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace foretoken {
 
-// Keeps the memory of the longest finished sequence for the next one: touching fresh pages for the
-// first time costs a large part of the time that filling them takes. Thread-safe.
+// Keeps the memory of the longest finished sequence for the next one, because page faults are a
+// large part of the time that filling new memory takes. Thread-safe.
 class SpareRows {
  public:
   std::vector<uint16_t> Take() {
@@ -33,8 +33,8 @@ class SpareRows {
 
 class HiddenRows {
  public:
-  // Rows of `width` elements; a comparison uses the mean of the `window` rows ending at a row.
-  // Memory is taken from `spare` and given back to it, if there is one.
+  // Rows of `width` elements. Comparisons use, for each row, the mean of the `window` rows that end
+  // at it. Memory is taken from `spare` and given back to it, if there is one.
   HiddenRows(int width, int window, std::shared_ptr<SpareRows> spare = nullptr)
       : width_(width), window_(window), spare_(std::move(spare)) {
     if (spare_ != nullptr) values_ = spare_->Take();
@@ -55,9 +55,9 @@ class HiddenRows {
     return values_.capacity() * sizeof(uint16_t) + inverse_norms_.capacity() * sizeof(float);
   }
 
-  // The row of `places` most similar to row `to`: its index in `places` and the cosine. Among
-  // equals, the first is returned. A row of zeros has cosine -1 with every other. REQUIRES: places
-  // not empty.
+  // The row of `places` that is most similar to row `to`: its index in `places` and the cosine.
+  // Among equals, the first is returned. The cosine of a row of zeros with any row counts as -1.
+  // REQUIRES: places not empty.
   struct Match {
     int index;
     float cosine;
@@ -65,15 +65,15 @@ class HiddenRows {
   Match MostAlike(std::span<const int> places, int to) const;
 
  private:
-  // Stores the sum of the window ending at `row` in `out` and returns 1 / its norm (0 for zeros).
-  // The sum serves as the mean: cosines do not depend on length.
+  // Stores the sum of the window that ends at `row` in `out` and returns 1 / its norm (0 for
+  // zeros). The sum replaces the mean because cosines do not depend on length.
   float Load(int row, std::vector<float>& out) const;
   void Prefetch(int row) const;
 
   int width_, window_;
   std::shared_ptr<SpareRows> spare_;
   std::vector<uint16_t> values_;      // [rows, width]
-  std::vector<float> inverse_norms_;  // [rows], for each row by itself
+  std::vector<float> inverse_norms_;  // [rows], of single rows, not of windows
 };
 
 }  // namespace foretoken

@@ -1,7 +1,7 @@
-// PLD+(a): of the places where the last token occurred before, picks the one that the chosen
-// attention heads attend to most, and copies the tokens after it. A target pass returns no
-// attention weights. They are computed here from the cached keys and from the queries of the last
-// accepted row, which are kept.
+// PLD+(a): of the earlier positions of the root's token, picks the one that the chosen attention
+// heads attend to most, and copies the tokens after it. A target pass returns no attention weights,
+// so they are computed here from the cached keys and from the queries of the last committed row,
+// the one before the root, which Observe stores.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -48,9 +48,10 @@ struct Group {
 };
 
 struct AttentionState final : CopyState {
-  // For each group: the queries [heads, head_dim] of the last accepted row.
+  // For each layer: the queries [heads, head_dim] of the last committed row.
   std::vector<std::vector<float>> queries;
-  // For each group: the layer's cached keys after the last pass, valid until the following Propose.
+  // For each layer: a view of its cached keys after the last pass, valid to the end of the
+  // following Propose.
   std::vector<PagedRows> keys;
   Buffer query, probabilities;    // scratch: [heads, head_dim], [heads, positions]
   std::vector<float> downloaded;  // scratch
@@ -129,8 +130,8 @@ class AttentionCopier final : public SpanCopier {
   }
 
  private:
-  // For each of `places`, adds the attention of group g's heads to the score or, without
-  // AttentionRule::sum, raises the score to their maximum.
+  // Combines the attention of the heads in groups_[g] to each of `places` with its score: adds it
+  // up or, without AttentionRule::sum, takes the maximum.
   Status AddGroup(AttentionState& state, size_t g, std::span<const int> places,
                   std::vector<float>& score) {
     const auto heads = static_cast<int64_t>(groups_[g].heads.size());
@@ -175,8 +176,8 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   AttentionRule& rule = options.rule;
   const Json shipped = HeadsOfModel(context.target_path);
   const Json* heads = options.heads;
-  // Unless `top` is given: of a list that the user typed, up to kMostCopyHeads heads are used; of
-  // any other list, the paper's share of the model's heads.
+  // Default of `top`, which applies to lists only: kMostCopyHeads for a list given in the options
+  // themselves (JSON, not a file name), the paper's share of the model's heads for any other list.
   const bool typed = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
   const int most = typed ? kMostCopyHeads : UsualHeads(config.layers * config.heads);

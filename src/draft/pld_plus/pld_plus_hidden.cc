@@ -1,5 +1,5 @@
-// PLD+(h): of the places where the last token occurred before, picks the one preceded by the hidden
-// state that is most similar to the newest hidden state, and copies the tokens after it.
+// PLD+(h): of the earlier positions of the root's token, picks the one whose preceding hidden state
+// is most similar to the newest hidden state, and copies the tokens after it.
 #include <algorithm>
 #include <cmath>
 

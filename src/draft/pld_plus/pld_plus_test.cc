@@ -41,7 +41,7 @@ class Scripted final : public SpanCopier {
 
 class CopiedSpan : public ::testing::Test {
  protected:
-  // The last token of `text` is the root; the first `prompt` tokens were given.
+  // Drafts after `text`, whose last token is the root. The first `prompt` tokens are the prompt.
   Words Draft(Scripted& copier, const Words& text, int prompt, TreeLimits limits = {}) {
     state_ = copier.NewState();
     Feed(copier, std::span(text).first(prompt), text[prompt], true);
@@ -90,7 +90,7 @@ TEST_F(CopiedSpan, LengthIsBounded) {
   EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{90, 1, 2}));
   EXPECT_EQ(Draft(copier, kPhrases, 4, {.max_nodes = 3, .max_depth = 10}), (Words{90, 1}));
   Scripted last({.k = 70});
-  last.wanted = 2;  // the token before the root: only the root itself follows
+  last.wanted = 2;  // the position before the root: only the root follows it
   EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Words{5});
 }
 
@@ -133,7 +133,7 @@ TEST(HiddenRows, FindsTheMostAlike) {
   EXPECT_EQ(rows.size(), 2);
 }
 
-// A finished sequence leaves its memory, but no rows, to the next one.
+// The next sequence gets the memory of a finished one, but not its rows.
 TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
   const auto spare = std::make_shared<SpareRows>();
   const std::vector<int> places{0};
@@ -169,7 +169,7 @@ TEST(HiddenRows, WindowAverages) {
   EXPECT_NEAR(rows.MostAlike(places, 4).cosine, 1, 1e-6);
 }
 
-// Cosines of rows of any width, with large and tiny values, are compared with double precision.
+// Rows of several widths, with large and tiny values; the reference is computed in doubles.
 TEST(HiddenRows, CosineIsThatOfTheValues) {
   for (int width : {1, 7, 16, 33, 100}) {
     HiddenRows rows(width, 1);
@@ -220,7 +220,7 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
   EXPECT_THAT(ReadHeadList(&list, 50, 3, 4).error().message, HasSubstr("a layer below 3"));
 }
 
-// A folder with the list's name is an error, not a missing list.
+// A folder that has the list's name is an error; it does not count as a missing list.
 TEST(HeadList, AFolderBesideTheModelIsNoMissingList) {
   const std::string model = testing::TempDir() + "/with_folder.gguf";
   std::filesystem::create_directories(model + ".heads.json");

@@ -41,7 +41,7 @@ Status SpanCopier::Propose(std::span<const DraftSlot> batch) {
     if (places.empty()) continue;
     FT_ASSIGN_OR_RETURN(const int place, Best(state, places));
     if (place < 0) continue;
-    // The source may extend to the root itself, which is not in `text` yet.
+    // The copied span may end with the root, which is not in `text` yet.
     const int length = std::min(rule_.k, static_cast<int>(state.text.size()) - place);
     std::vector<Token> span(state.text.begin() + place + 1,
                             std::min(state.text.begin() + place + 1 + length, state.text.end()));

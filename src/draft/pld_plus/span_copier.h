@@ -1,5 +1,5 @@
-// PLD+ (P-12, P-16): among the places where the last token occurred before, picks one by the
-// target's internal states and copies the span after it.
+// PLD+ (P-12, P-16): of the earlier positions of the root's token, picks one by the target's
+// internal states and copies the span after it.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 namespace foretoken {
 
 struct CopyRule {
-  int k = 70;                // longest span copied
+  int k = 70;                // maximum tokens copied
   bool prompt_only = false;  // search the prompt only
   void Visit(OptionFields& fields);
 };
@@ -21,7 +21,7 @@ struct CopyRule {
 struct CopyState : DraftState {
   std::vector<Token> text;  // committed tokens
   Token root = kNoToken;
-  int prompt = 0;                                         // leading tokens that were given
+  int prompt = 0;                                         // tokens of the prompt
   std::unordered_map<Token, std::vector<int>> positions;  // of each committed token, ascending
 };
 

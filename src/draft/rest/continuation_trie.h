@@ -16,8 +16,8 @@ class ContinuationTrie {
     int count;   // number of continuations that begin with the path to this item
   };
 
-  // Adds a continuation. Continuations with equal beginnings must be added one after another, in
-  // the order of a suffix array.
+  // Adds a continuation. Continuations with equal beginnings must be added one after another, as
+  // they are in the order of a suffix array.
   void Add(std::span<const Token> continuation);
 
   // Returns up to `most` items with the highest counts, parents before children; among equals, the
@@ -27,7 +27,7 @@ class ContinuationTrie {
 
  private:
   std::vector<Item> items_;
-  std::vector<int> path_;  // the items of the last continuation
+  std::vector<int> path_;  // items_ on the path of the last continuation
   int continuations_ = 0;
 };
 

@@ -64,7 +64,7 @@ Status Datastore::Read(std::span<const std::byte> bytes, const std::string& orig
   return CheckContents(origin);
 }
 
-// Checks what the other functions rely on. The order of suffixes is not checked: a wrong one would
+// Checks what memory safety depends on. The order of suffixes is not checked: a wrong order would
 // only make drafts worse.
 Status Datastore::CheckContents(const std::string& origin) const {
   for (int64_t i = 0; i < size_; ++i) {

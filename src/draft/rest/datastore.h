@@ -29,7 +29,7 @@ class Datastore {
   uint64_t vocabulary() const { return vocabulary_; }  // VocabularyFingerprint
   int64_t size() const { return size_; }               // tokens, document ends included
 
-  // A run of ranks: the suffixes that begin with the searched tokens.
+  // Ranks first to first + count - 1: the suffixes that begin with the tokens searched for.
   struct Range {
     int64_t first = 0;
     int64_t count = 0;
@@ -59,8 +59,9 @@ class Datastore {
   std::span<const std::byte> suffixes_;  // [size, 4], little-endian
 };
 
-// The datastore file for a corpus. `documents` are token ids below `vocab`. Errors: more tokens
-// than a suffix array with 31-bit offsets can hold.
+// The contents of the datastore file for a corpus. `documents` are token ids below `vocab`,
+// `vocabulary` is the tokenizer's VocabularyFingerprint. Errors: the tokens take more than 2 GiB,
+// which the suffix array's 31-bit offsets do not reach; out of memory.
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary);
 

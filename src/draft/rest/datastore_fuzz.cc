@@ -1,4 +1,4 @@
-// Parses datastores of arbitrary bytes and calls every query on those that are accepted.
+// Parses arbitrary bytes as a datastore and, if they are accepted, calls every query.
 #include <algorithm>
 
 #include "base/hash.h"
@@ -7,7 +7,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using foretoken::kDatastoreHeader;
   std::vector<uint8_t> file(data, data + size);
-  if (size >= kDatastoreHeader) {  // otherwise nothing would pass the checksum
+  if (size >= kDatastoreHeader) {  // mends the checksum, which mutated bytes rarely match
     const auto contents = std::as_bytes(std::span(file)).subspan(kDatastoreHeader);
     const uint64_t checksum = foretoken::HashBytes(contents);
     std::copy_n(reinterpret_cast<const uint8_t*>(&checksum), sizeof checksum,

@@ -1,5 +1,5 @@
-// Sorts a corpus into a datastore. libdivsufsort sorts bytes. Because tokens are big-endian and of
-// equal width, the suffixes that begin at a token come out in the order of their tokens.
+// Builds a datastore from a corpus. libdivsufsort sorts all suffixes of the bytes. Because tokens
+// are big-endian and of equal width, the suffixes that begin at a token are in token order.
 #include <divsufsort.h>
 
 #include "base/hash.h"

@@ -15,9 +15,9 @@ namespace {
 struct RestRule {
   int max_suffix = 16;  // longest suffix searched for; tried first
   int min_suffix = 2;
-  int matches = 5000;  // maximum number of occurrences used
+  int matches = 5000;  // maximum occurrences examined
   int cont = 10;       // tokens copied after each occurrence
-  int tree = 64;       // maximum number of nodes offered
+  int tree = 64;       // maximum nodes offered
 };
 
 struct RestOptions {
@@ -48,9 +48,9 @@ class Rest final : public TextDrafter {
   }
   int MostCopied() const override { return rule_.cont; }
 
-  // What follows the longest suffix of `text` that the corpus has. If there are too many
-  // occurrences, an evenly spaced selection is used, so that no continuation is favoured by its
-  // sort order.
+  // The continuations of the longest suffix of `text` that occurs in the corpus. If it occurs too
+  // often, evenly spaced occurrences are used, so that no continuation is favoured by its sort
+  // order.
   ContinuationTrie Continuations(std::span<const Token> text) const {
     ContinuationTrie trie;
     std::vector<Token> continuation(static_cast<size_t>(rule_.cont));

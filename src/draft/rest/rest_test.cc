@@ -80,8 +80,8 @@ TEST(Datastore, FindsWhatAScanFinds) {
   }
 }
 
-// Encoded datastores equal the fuzzer's seeds, which another program wrote from the description of
-// the format.
+// Encoded datastores equal the fuzzer's seeds, which an independent program wrote from the
+// documentation of the format.
 TEST(Datastore, IsTheFormatThatIsDescribed) {
   const std::string folder = std::string(FT_SOURCE_DIR) + "/tests/fuzz/rest/datastore/";
   const std::vector<Words> texts{{1, 2, 3, 1, 2, 4}, {2, 3, 1}, {}};
@@ -94,7 +94,7 @@ TEST(Datastore, IsTheFormatThatIsDescribed) {
   }
 }
 
-// Overwrites `file` at `at` with `value` and updates the checksum.
+// `file` with the bytes at offset `at` replaced by `value`, and with a matching checksum.
 template <typename Number>
 std::string Changed(std::string file, size_t at, Number value) {
   std::memcpy(file.data() + at, &value, sizeof value);

@@ -1,4 +1,4 @@
-// The datastore that tests give to REST.
+// REST's options for tests: writes a datastore of the target's texts.
 #include "base/json.h"
 #include "base/output_file.h"
 #include "draft/rest/datastore.h"
