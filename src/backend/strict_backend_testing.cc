@@ -300,8 +300,8 @@ void StrictBackend::CompactRows(const PagedRows& rows, std::span<const int> from
   inner_->CompactRows(rows, from, to);
 }
 
-// Checks that the lists have the lengths they imply and that each row's chain ascends from the end
-// of its run on.
+// Checks that the lengths of the lists match and that each row's chain ascends from the end of its
+// run on.
 void ExpectPaths(const StrictOp& op, const Visibility& v) {
   op.Expect(v.begin.size() == v.run.size() + 1 && v.begin.front() == 0 &&
                 v.begin.back() == std::ssize(v.chain) && std::ranges::is_sorted(v.begin),

@@ -1,4 +1,4 @@
-// A backend with which tests check that the host keeps its side of the contract. It computes with
+// A backend for tests, which checks that the host keeps its side of the contract. It computes with
 // another backend, in memory that the host cannot access. Code that reads Tensor::data itself,
 // keeps a tensor beyond its buffer, mixes two backends or passes shapes that disagree ends the
 // process with a message.
@@ -16,7 +16,7 @@
 
 namespace foretoken {
 
-// Computes with `inner`, bit for bit.
+// A strict backend around `inner`, with the same bits.
 std::unique_ptr<Backend> NewStrictBackend(std::unique_ptr<Backend> inner);
 
 // Like foretoken::NewBackend, but also makes "strict:NAME", a strict backend around the backend

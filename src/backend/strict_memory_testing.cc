@@ -85,8 +85,8 @@ StrictMemory::StrictMemory() {
   sigaction(SIGSEGV, &action, &former_action);
 }
 
-// The end of the bytes lies at the border of pages rather than their beginning, because reading too
-// far is the more common mistake.
+// The end of an allocation, rather than its beginning, lies at a page boundary, because access past
+// the end is the more common mistake.
 std::shared_ptr<std::byte> StrictMemory::Allocate(size_t bytes, int owner,
                                                   const Tensor& description) {
   if (bytes > kArena / 2) return nullptr;

@@ -43,7 +43,7 @@ class StrictOp {
     std::string what;
     std::vector<Bytes> pieces;  // of rows and groups, ascending
     bool is_output;
-    const std::byte* may_overlap;  // where an input begins that it may overlap, or null
+    const std::byte* may_overlap;  // beginning of the input that it may overlap, or null
   };
   struct Grant {
     const StrictAllocation* allocation;
@@ -55,7 +55,8 @@ class StrictOp {
             const std::byte* may_overlap);
   void Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
             bool is_output);
-  // The live allocation of this backend that holds `at`, accessible from now on.
+  // Returns the live allocation of this backend that holds `at`, and makes it accessible from Begin
+  // on.
   const StrictAllocation& Open(std::string_view what, const std::byte* at, bool may_write);
   void CheckOverlaps() const;
 

@@ -28,8 +28,9 @@ namespace foretoken {
 // in these values.
 enum class TileKind : int {
   kInt8Sum,  // f32: the sum of the codes times the unit
-  // i32: the start of a sum over unsigned weight codes, which subtracts the weights' zero: the bits
-  // of the base - zero * (sum of the codes). The kind's name ends in the zero.
+  // i32: the value that a sum over unsigned weight codes starts from, so that the weights' zero is
+  // subtracted: the bits of the base - zero * (sum of the codes). The number in a kind's name is
+  // that zero.
   kInt8Zero8,
   kInt8Zero16,
   kInt8Zero128,
@@ -41,7 +42,7 @@ enum class TileKind : int {
 inline constexpr int kTileKinds = 8;
 inline constexpr int kInt8TileKinds = 5;
 
-// Bytes of a row's block in an int8 tile.
+// Bytes that one block of one row takes in an int8 tile.
 FT_INLINE constexpr int64_t TileBlockBytes(TileKind kind) {
   return kBlock + 4 * (kind == TileKind::kInt8Zero32 ? 3 : 2);
 }
@@ -109,7 +110,7 @@ struct LinearCall {
   const float* bias;   // of panel 0's first output, or null
   bool accumulate;
   int streams;            // KernelConfig::streams
-  const std::byte* next;  // weights to prefetch for the next call, or null; may be invalid
+  const std::byte* next;  // weights to prefetch for the next call, or null; need not be readable
 };
 
 // The format of cached keys or values.
@@ -178,7 +179,7 @@ struct KernelLimits {
 
 struct Kernels {
   const char* name;
-  double crossover_rows;  // as in Backend::CrossoverRows (docs/performance.md)
+  double crossover_rows;  // Backend::CrossoverRows; measured (docs/performance/data/engine.csv)
   TileKind bf16_tile;     // kind of tile that BF16 weights are multiplied with
   KernelLimits limits;
   // The fastest configurations: `on_amd` as measured on AMD's cores (Zen 4), `elsewhere` as
@@ -188,7 +189,7 @@ struct Kernels {
   // Fills columns [begin, end) of a tile. `begin` is a multiple of kBlock, and so is `end` unless
   // it is the number of columns.
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
-  // By index into kChunkRows, up to limits.most_chunk_rows.
+  // Products, by index into kChunkRows; null for chunks larger than limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
   // Products on the vector unit, where `linear` holds those of a matrix unit: the same bits, and
   // faster for few rows. Null for other formats and in sets without a matrix unit.
@@ -217,10 +218,10 @@ struct Kernels {
   void (*store_bf16)(const float* x, int64_t n, std::byte* out);
   int64_t (*arg_max)(const float* x, int64_t n);
   // Writes the top `count` of n logits to `top`, highest first, the lower index first among equals.
-  // log_share is set to the logit itself. If fewer than `count` logits are above -infinity, the
-  // rest of `top` is kNoToken. Returns the sum of e^(x - highest) over all logits, or 0 if the
-  // logits are unusable: all are -infinity, or one is NaN, or one other than -infinity exceeds
-  // kMostLogit in magnitude.
+  // RankedToken::log_share is set to the logit itself. If fewer than `count` logits are above
+  // -infinity, the rest of `top` is kNoToken. Returns the sum of e^(x - highest) over all logits,
+  // or 0 if the logits are unusable: all are -infinity, or one is NaN, or one other than -infinity
+  // exceeds kMostLogit in magnitude.
   float (*top_k)(const float* x, int64_t n, int count, RankedToken* top);
 };
 

@@ -1,17 +1,18 @@
-// Rounding and the exponential of the vectors of vec.h.
+// Rounding, exponentials and the bases of int8 blocks, for the vectors of vec.h.
 #pragma once
 
 #include "backend/cpu/isa/vec.h"
 
 namespace foretoken::FT_ISA {
 
-// BF16 bits of each lane in its low half, rounded to nearest even.
+// Rounds each lane to BF16, ties to even. The bits are in the low half of the lane; a NaN remains a
+// NaN.
 FT_INLINE I ToBf16(F x) {
   const I bits = AsI(x);
   const I rounded = bits + Splat(0x7fff) + (ShiftRight(bits, 16) & Splat(1));
   return ShiftRight(Select(Unordered(x), bits | Splat(0x400000), rounded), 16);
 }
-// Replaces NaN and infinities, which have no codes, by zeros.
+// Replaces NaN and infinities, which int8 codes cannot represent, with zeros.
 FT_INLINE F Finite(F a) {
 #if defined(__AVX512DQ__)
   constexpr int kNaNs = 0x81, kInfinities = 0x18;
@@ -22,12 +23,13 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
-// The bases (kernels.h) of blocks with largest magnitudes `top`. The unit is the smallest power of
-// two that is at least top / 127; a `top` below 2^-90 counts as 2^-90.
+// The bases (kernels.h) of blocks whose largest magnitudes are `top`, a lane for each block. The
+// unit is the smallest power of two that is at least top / 127; a `top` below 2^-90 counts as
+// 2^-90.
 FT_INLINE F BaseOf(F top) {
   const I bits = AsI(Max(top, Splat(0x1p-90f)));
-  // Above 127 * 2^n = 1.984375 * 2^(n + 6) the exponent rises by one. The base's exponent is 23 - 6
-  // higher, and its mantissa is 1.5.
+  // Where top exceeds 127 * 2^n = 1.984375 * 2^(n + 6), the first addition carries into the
+  // exponent. The base's exponent is 23 - 6 higher, and its mantissa is 1.5.
   return AsF(((bits + Splat(0x1ffff)) & Splat(-0x800000)) + Splat((23 - 6) * 0x800000 + 0x400000));
 }
 
@@ -75,14 +77,15 @@ FT_INLINE F QuickExp(F x) {
   r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
   return r;
 }
-// 2^x within 5e-6, like QuickExp; 0 below -100. REQUIRES: x <= 0.
+// 2^x within 5e-6, for the same purpose as QuickExp; 0 below -100. REQUIRES: x <= 0.
 FT_INLINE F QuickPower(F x) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
   const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
   const __m512 turns = _mm512_add_ps(x.v[0], magic);
   F f, r;
   f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(turns, magic));
-  // The shift leaves only the integer part of x; of a NaN, zero.
+  // The shift moves the integer part of x to the exponent and drops the rest. For a NaN it gives
+  // zero, so that the result remains a NaN.
   const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(turns), 23);
   const __m512i p = _mm512_castps_si512(PowerOfFraction(f).v[0]);
   r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(seen, p, power));

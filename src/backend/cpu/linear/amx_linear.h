@@ -23,6 +23,7 @@ FT_INLINE void MultiplyTiles(const std::byte* const codes[]) {
     MultiplyInt8<kSums + kPanelOf, kCodes>();
   });
 }
+// Stores the integer sums of panels [kBegin, kEnd) to dots [P][R][kLanes].
 template <int R, int kBegin, int kEnd>
 FT_INLINE void StoreTiles(int32_t* dots) {
   EachTile<kEnd - kBegin>([&](auto i) {
@@ -31,7 +32,7 @@ FT_INLINE void StoreTiles(int32_t* dots) {
   });
 }
 
-// A block of P panels, or a half of it, with codes as AMX reads them.
+// A block of P panels, or a half of it, as AMX reads it: with a byte for each code.
 template <Format kFormat, int P>
 struct TileWeights {
   const std::byte* codes[P];
@@ -55,7 +56,7 @@ FT_INLINE void Unpack(const BlockAt<kFormat> at[P], int sub, int half, TileWeigh
 }
 
 // Scales the stored sums of panels [kBegin, kEnd) and adds them to the sums of a chunk. Calls
-// before(row) ahead of each row.
+// before(row) before it processes each row.
 template <Format kFormat, int R, int P, int kBegin, int kEnd, typename Before>
 FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFormat, R> chunk,
                        const int32_t (*dots)[R][kLanes], F sums[R][P], Before before) {
@@ -92,7 +93,8 @@ FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const s
     const TileBlock<kFormat, R> chunk{Opaque(tile + k * TileBlock<kFormat, R>::kBytes)};
     StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
     if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
-    // Always inlined: the compiler would otherwise treat it as a function without effects.
+    // Always inlined: the compiler would otherwise consider it a function without effects and
+    // remove the call.
     const auto prefetch = [&](int r) __attribute__((always_inline)) {
       if (k == 0 && half == 0) ahead.Part(r, R);
     };
@@ -167,7 +169,7 @@ FT_INLINE void AddBf16Step(const Bf16Step& at) {
   });
 }
 
-// The products of chunks [chunk, chunk + K) with panels [panel, panel + P).
+// Multiplies chunks [chunk, chunk + K) with panels [panel, panel + P).
 template <int R, int K, int P>
 void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
   const int64_t whole = c.cols / kTileInputs;

@@ -48,7 +48,7 @@ bool HasTwoUnits(const Kernels& kernels, const PackedWeight& w) {
   return kernels.vector_linear[static_cast<int>(w.format())][0] != nullptr;
 }
 
-// The product of a weight and tiles. `unit` computes it if both units have kernels for it.
+// The product of a weight and tiles. It is computed on `unit` if both units have kernels for it.
 class Product {
  public:
   Product(const PackedWeight& weight, const Kernels& kernels, const Tiles& tiles, ProductUnit unit)

@@ -127,7 +127,7 @@ TEST_P(FusedTest, FeedForwardOfAPrompt) {
   Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
 }
 
-// In every configuration: however products are divided and panels are read.
+// Neither the division of products nor the order in which panels are read changes a bit.
 TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
   for (DType type : {DType::kQ4_0, DType::kBF16}) {
     const Block block(type, type, type, 64, 160, 70);

@@ -61,16 +61,17 @@ FT_INLINE F Unbased(I dot, TileBlock<kFormat, R> tile, int row) {
   return AsF(dot) - Splat(tile.Base(row));
 }
 
-// A block of a panel.
+// Where a block of a panel lies, and its decoding.
 template <Format kFormat>
 struct BlockAt {
+  // Whether Vector returns signed codes, code - 128 (kSignedBytesOnly).
   static constexpr bool kSigned = kTraitsOf<kFormat>.bits == 8 && kSignedBytesOnly;
-  static constexpr int kVectors = 8 / kTraitsOf<kFormat>.halves;
+  static constexpr int kVectors = 8 / kTraitsOf<kFormat>.halves;  // of the block, or of a half
   static constexpr int64_t kCodeBytes = kTraitsOf<kFormat>.code_bytes();
   static constexpr int64_t kBytes = kCodeBytes + kTraitsOf<kFormat>.high_bytes();
 
   const std::byte *codes, *scales;  // scales: of its group of blocks
-  F d;
+  F d;                              // in K formats, the factor that the group shares
 
   // The first block of a group of `count` blocks.
   FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {

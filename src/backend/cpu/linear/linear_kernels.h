@@ -14,7 +14,7 @@ inline constexpr int64_t kAhead = 10240;
 inline constexpr int64_t kStreamAhead = 6144;
 inline constexpr int64_t kMostScaleBytes = 64;  // of a block
 
-// Upper bound on the cache lines of a block.
+// Upper bound on the cache lines of a block, its scales included.
 template <Format kFormat>
 inline constexpr int kBlockLines = (BlockAt<kFormat>::kBytes + kMostScaleBytes + 63) / 64;
 
@@ -148,9 +148,9 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
 // product.
 template <Format kFormat>
 inline constexpr bool kCanUnpackFirst = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
-// The number of chunks from which it is faster, as measured; kMaxTileRows: never. With 512-bit
-// vectors, AMD's cores unpack in parallel with products; on Intel's, unpacking competes with
-// products for the two 512-bit instructions that a core issues per cycle.
+// The number of chunks from which unpacking first is faster, as measured; kMaxTileRows if it never
+// is. With 512-bit vectors, AMD's cores unpack in parallel with products; on Intel's, unpacking
+// competes with products for the two 512-bit instructions that a core issues per cycle.
 template <Format kFormat>
 constexpr int MinChunksToUnpack(int streams) {
   if (!kCanUnpackFirst<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;

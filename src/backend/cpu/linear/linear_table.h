@@ -119,6 +119,7 @@ void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::b
 // Prefetch distance in bytes of unquantised weights, divided among the P streams.
 inline constexpr int64_t kFloatAhead = 4096;
 
+// Multiplies P panels, read as parallel streams, with one chunk.
 template <Format kFormat, int R, int P>
 void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
   using S = Step<kFormat>;

@@ -1,5 +1,5 @@
-// Products: values are right up to rounding, and exact where that is promised; bits do not depend
-// on other rows or on threads.
+// Tests that products are correct up to rounding, and exact where that is promised, and that their
+// bits do not depend on other rows or on threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,7 +72,7 @@ double UnitOf(double peak) {
 }
 
 // The error that rounding of activations may cause in an output with weights w: half a unit of each
-// block (int8), 2^-9 (bf16), or a few roundings of single precision.
+// block (int8), 2^-8 of each product (bf16), or a few roundings of single precision.
 double Tolerance(DType type, const float* w, const float* x, int64_t n) {
   double sum = 0, rounding = 0;
   for (int64_t b = 0; b < n; b += 32) {
@@ -127,7 +127,7 @@ TEST_P(LinearTest, LosesNothingOnExactActivations) {
   }
 }
 
-// Weights that pick one activation each show what it was rounded to.
+// Each output selects one activation, and so shows what that activation was rounded to.
 TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
   constexpr int64_t kCols = 64;
   FileWeight w{DType::kQ8_0,
@@ -161,7 +161,8 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
   }
 }
 
-// The largest codes with the largest activations must fit where sums are kept in 16 bits.
+// Where sums are kept in 16 bits, products of the largest codes and the largest activations must
+// not overflow.
 TEST_P(LinearTest, TheLargestSumsFit) {
   const DType type = GetParam().type;
   if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
@@ -170,7 +171,7 @@ TEST_P(LinearTest, TheLargestSumsFit) {
   FileWeight w{
       type, 16, 512, std::vector<std::byte>(16 * RowBytes(type, 512), std::byte{0xff}), {}};
   for (size_t at = type == DType::kQ6_K ? 208 : 0; at < w.bytes.size(); at += block) {
-    for (size_t half = 0; half < (minimum ? 2 : 1); ++half) {  // one
+    for (size_t half = 0; half < (minimum ? 2 : 1); ++half) {  // 1.0 in half precision
       w.bytes[at + 2 * half] = std::byte{0};
       w.bytes[at + 2 * half + 1] = std::byte{0x3c};
     }
@@ -240,7 +241,7 @@ auto ProductsOf(const KernelConfig& c, DType type) {
                     quantised ? c.unit : ProductUnit::kFastest);
 }
 
-// The configurations that `kernels` support, one of each group with the same products of `type`.
+// The configurations that `kernels` support, one for each way to compute products of `type`.
 std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : AdmittedConfigs(kernels)) {
@@ -388,7 +389,8 @@ TEST(Linear, InterleavedPanels) {
   }
 }
 
-// Rows so long that integers summed over a whole row, as one code path does, no longer fit 32 bits.
+// Rows so long that integers summed over a whole row, as one code path does, no longer fit in 32
+// bits.
 TEST(Linear, SumsOfLongRowsMayWrap) {
   constexpr int64_t kCols = int64_t{5} << 15;
   FileWeight w{DType::kQ8_0,
@@ -398,7 +400,7 @@ TEST(Linear, SumsOfLongRowsMayWrap) {
                {}};
   for (size_t at = 0; at < w.bytes.size(); at += 34) {
     w.bytes[at] = std::byte{0};
-    w.bytes[at + 1] = std::byte{0x3c};  // one
+    w.bytes[at + 1] = std::byte{0x3c};  // 1.0 in half precision
   }
   for (const KernelSet& set : TestedSets()) {
     const auto backend = NewBackend(set, 1);

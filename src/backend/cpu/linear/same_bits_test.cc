@@ -23,7 +23,8 @@ constexpr int64_t kRows = 70;
 // Eleven panels, the last one partial. Two threads take them in pieces of one, two and four panels.
 constexpr int64_t kOutputs = 166;
 
-// Random rows with what is hard to round: outliers in some columns, a block of zeros, tiny values.
+// Random rows with values that are hard to round: outliers in some columns, a block of zeros, tiny
+// values.
 std::vector<float> RowsWithOutliers(int64_t cols) {
   std::vector<float> x = RandomFloats(static_cast<size_t>(kRows * cols), 31);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -36,7 +37,7 @@ std::vector<float> RowsWithOutliers(int64_t cols) {
   return x;
 }
 
-// A set of kernels in one configuration, in which `unit` says where products run.
+// A set of kernels in one configuration, whose `unit` says where products run.
 struct Way {
   KernelSet set;
   KernelConfig config;

@@ -16,7 +16,8 @@ ProductShape ShapeOf(int rows) {
   return {.formats = 1, .inputs = 576, .outputs = 1536, .rows = rows};
 }
 
-// Runs a group of products that lasts `vector` or `matrix` seconds, by unit; returns the unit.
+// Runs a group of products that takes `vector` seconds on the vector unit and `matrix` seconds on
+// the matrix unit. Returns the unit that was chosen.
 ProductUnit Take(UnitChooser& chooser, const ProductShape& shape, double vector, double matrix) {
   const UnitChooser::Call call = chooser.Begin(shape);
   now += call.unit() == ProductUnit::kVector ? vector : matrix;
@@ -52,7 +53,7 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
   }
 }
 
-// The shortest trial of each unit counts, so one slow trial changes nothing.
+// The shortest trial of each unit counts, so two slow trials out of three change nothing.
 TEST(UnitChooser, ADisturbedCallDoesNotDecide) {
   UnitChooser chooser(&Now);
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {

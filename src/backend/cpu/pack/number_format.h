@@ -86,7 +86,7 @@ FT_INLINE constexpr const FormatTraits& TraitsOf(Format format) {
 template <Format kFormat>
 inline constexpr FormatTraits kTraitsOf = TraitsOf(kFormat);
 
-// Every value of Format has its entry, at its index; quantised ones come first.
+// Whether every Format has an entry at its index, and quantised formats come first.
 consteval bool FormatTraitsAreComplete() {
   for (int f = 0; f < kFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];

@@ -15,8 +15,8 @@ namespace foretoken {
 class PackedWeight : public Weight {
  public:
   // `data` holds rows * RowBytes(type, cols) bytes and is not needed afterwards;
-  // `interleaved_panels`: as in KernelConfig. Errors: out of memory, a type or shape that has no
-  // panels.
+  // `interleaved_panels`: as in KernelConfig. Errors: out of memory, a type or shape that cannot be
+  // packed.
   static Result<std::unique_ptr<PackedWeight>> Pack(DType type, int64_t rows, int64_t cols,
                                                     const std::byte* data, int interleaved_panels,
                                                     ThreadPool& pool, PageArena& arena);

@@ -7,7 +7,7 @@
 namespace foretoken {
 namespace {
 
-// Converts n floats; scalar where the format has no kernel.
+// Converts n floats to `type`, by scalar code where no kernel does.
 void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
   if (type == DType::kF16 && kernels.store_half != nullptr) return kernels.store_half(x, n, out);
   if (type == DType::kBF16) return kernels.store_bf16(x, n, out);

@@ -9,8 +9,8 @@
 
 namespace foretoken::FT_ISA {
 
-// Computes the values that follow the codes of a row's block, a lane for each row, from the sums of
-// the codes' halves. Returns how many values there are.
+// Computes the values that follow the codes of a block (TileKind), a lane for each row, from the
+// sums over the first and over the last half of its codes. Returns how many values there are.
 template <TileKind kKind>
 FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
   const I bits = AsI(base);
@@ -58,8 +58,8 @@ FT_INLINE I HighestOfEach(const I x[kRows]) {
   return r;
 }
 
-// The codes of two rows. A row has four dwords in its first half and four in its last; dword k of
-// all four halves is in quarter k.
+// The codes of two rows. A row has four dwords in its first half and four in its last; quarter k of
+// the result has dword k of all four halves.
 FT_INLINE __m512i PackedCodes(const float* first_row, const float* second_row, F first_base,
                               F second_base) {
   const auto code = [](const float* x, F base) {

@@ -18,8 +18,8 @@ int SizeFor(int rows) {
   return size;
 }
 
-// The chunks with the least padding, the larger ones among equals; none where too many chunks would
-// be needed.
+// The tile of rows [row, row + rows), in chunks of the supported size with the least padding, the
+// largest among equals.
 Tile TileOf(int row, int rows, const KernelConfig& config) {
   if (rows <= config.most_chunk_rows) return {row, rows, SizeFor(rows), 1};
   Tile best;
@@ -162,8 +162,7 @@ void InputTiles::MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t en
   if (in_.gain.empty()) {
     return Fill(kind, tile, Row(t.row) + begin, in_.x.row_bytes / 4, begin, end, thread);
   }
-  // A stride of a whole number of lines plus one keeps rows from evicting each other from the L1
-  // cache.
+  // One cache line longer than a piece, so that rows do not evict each other from the L1 cache.
   constexpr int64_t kStride = kPieceColumns + 16;
   alignas(64) float normed[kMaxTileRows * kStride];
   const float* gain = reinterpret_cast<const float*>(in_.gain.data) + begin;

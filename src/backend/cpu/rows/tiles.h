@@ -24,15 +24,15 @@ struct Tile {
 // a core's own cache while weights are streamed from memory.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
-// Cuts `rows` into tiles of at most kMaxTileRows rows, as even as possible, none larger than the
-// last, with little padding.
+// Cuts `rows` rows into tiles of at most kMaxTileRows, with little padding. Their sizes differ by
+// at most one row, and no tile is larger than the last.
 void CutTiles(int rows, const KernelConfig& config, std::vector<Tile>& tiles);
 
 // Tiles of activation rows. Keeps its memory from call to call. Thread-safety: one caller, except
 // for Fill, Data and Prepare.
 class Tiles {
  public:
-  // REQUIRES: CheckConfig(kernels, config).
+  // REQUIRES: CheckConfig(kernels, config) is ok.
   Tiles(const Kernels& kernels, const KernelConfig& config) : kernels_(kernels), config_(config) {}
 
   virtual ~Tiles() = default;
@@ -54,9 +54,9 @@ class Tiles {
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
     return At(static_cast<int>(kind), tile, thread);
   }
-  // Called by each thread before it multiplies with tiles; it begins with those of `kind`.
-  // Prefetches what stays in a core's own cache: other threads may have made the tiles, and lines
-  // that are prefetched together arrive faster than one by one.
+  // Called by each thread before it multiplies with tiles, first with those of `kind`. Prefetches
+  // what stays in a core's own cache: other threads may have made the tiles, and lines that are
+  // prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
   // Whether every thread has a copy of the tiles, made by Prepare.
   bool EachMakesItsOwn() const { return copies_ > 1; }
