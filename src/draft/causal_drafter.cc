@@ -43,7 +43,7 @@ void CausalDrafter::Commit(State& state, const Observation& seen) const {
     return true;
   };
   // First the text that the last draft fed, root included, then the accepted nodes.
-  const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.read()));
+  const auto fed = std::span(state.text).subspan(static_cast<size_t>(state.consumed()));
   if (follow(fed) && shape_.keeps_guesses) follow(seen.committed.subspan(1));
   state.cache->Commit(path);
 }
@@ -78,16 +78,16 @@ size_t CausalDrafter::StateBytes(const DraftState& draft_state) const {
 // the text is worth reading, reading starts over at an earlier token. The decision is made
 // for every draft, but rows are kept until a draft expands its root.
 void CausalDrafter::ChooseBeginning(State& state, const TreeBuilder& builder) {
-  constexpr int kMuchMore = 2;
-  constexpr int kFewest = 16;  // guesses from less context say little about the draft
+  constexpr int kRestartFactor = 2;  // reading starts over for this many times the tokens held
+  constexpr int kFewestTokens = 16;  // guesses from less context say little about the draft
   const int all = static_cast<int>(state.text.size()), held = all - state.skipped;
   const bool has_read = state.cache->length() > 0;
   state.to_skip = state.skipped;
   if (has_read && state.skipped == 0) return;
-  const int count = std::clamp(builder.TokensToRead(all), std::min(kFewest, all), all);
+  const int count = std::clamp(builder.TokensToRead(all), std::min(kFewestTokens, all), all);
   if (!has_read) {
     state.skipped = state.to_skip = all - count;
-  } else if (count >= kMuchMore * held) {
+  } else if (count >= kRestartFactor * held) {
     state.to_skip = all - count;
   }
 }
@@ -101,8 +101,8 @@ void CausalDrafter::Begin(State& state) {
 Status CausalDrafter::CatchUp(State& state) {
   const int end = std::min(state.committed, shape_.context);
   State* const states[] = {&state};
-  while (state.read() < end) {
-    const int begin = state.read();
+  while (state.consumed() < end) {
+    const int begin = state.consumed();
     const int count = std::min(end - begin, shape_.max_rows);
     const auto fed = std::span(state.text).subspan(static_cast<size_t>(begin));
     RowBatch batch;
@@ -133,7 +133,7 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
   }
   // Rows of unread text that the expansion of one root may add to a pass. Longer text is fed by
   // CatchUp first.
-  const int fair = shape_.max_rows / static_cast<int>(batch.size());
+  const int fair_share = shape_.max_rows / static_cast<int>(batch.size());
   return DraftByLevels(
       batch, shape_.max_rows,
       [&](size_t slot) {
@@ -143,14 +143,14 @@ Status CausalDrafter::Propose(std::span<const DraftSlot> batch) {
       [&](const DraftLevel& level) {
         if (level.nodes[0] != 0) return static_cast<int>(level.nodes.size());
         const int unread = StateOf(batch[level.slot]).unread();
-        return unread > fair ? 1 : unread;
+        return unread > fair_share ? 1 : unread;
       },
       [&](std::span<const DraftLevel> levels) -> Status {
         for (const DraftLevel& level : levels) {
           if (level.nodes[0] != 0) continue;
           State& state = StateOf(batch[level.slot]);
           Begin(state);
-          if (state.unread() > fair) FT_RETURN_IF_ERROR(CatchUp(state));
+          if (state.unread() > fair_share) FT_RETURN_IF_ERROR(CatchUp(state));
         }
         return Expand(batch, levels);
       },
@@ -178,7 +178,7 @@ RowBatch CausalDrafter::LayOut(std::span<const DraftSlot> batch,
     for (const Node node : level.nodes) {
       int row = kNoNode;
       if (node == 0) {
-        for (Pos at = state.read(); at < std::ssize(state.text); ++at) {
+        for (Pos at = state.consumed(); at < std::ssize(state.text); ++at) {
           row = add(state.text[static_cast<size_t>(at)], at, row);
         }
       } else {

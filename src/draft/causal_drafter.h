@@ -64,10 +64,10 @@ class CausalDrafter : public Drafter {
     int levels = 0;             // number of levels that the last draft expanded
     int gamma = 0;              // maximum depth of the next draft if gamma bounds it
 
-    int read() const { return skipped + cache->length(); }  // leading tokens read or skipped
+    int consumed() const { return skipped + cache->length(); }  // leading tokens read or skipped
     // Tokens that a draft must read first, the root included.
     int unread() const {
-      return static_cast<int>(text.size()) - (to_skip < skipped ? to_skip : read());
+      return static_cast<int>(text.size()) - (to_skip < skipped ? to_skip : consumed());
     }
   };
 

@@ -60,9 +60,9 @@ class Conversation {
 
   // Observes that the target wrote `written`: it accepted the longest path of `tree` with which
   // `written` begins, and wrote the remaining tokens in passes without drafts. The last token
-  // becomes the root. `answers`: the target's choice after each node.
+  // becomes the root. `choices`: the target's choice after each node.
   void Write(const CandidateTree& tree, std::span<const Token> written,
-             std::span<const Token> answers = {}) {
+             std::span<const Token> choices = {}) {
     std::vector<Node> path{0};
     std::vector<Token> committed{root_};
     size_t next = 0;
@@ -71,7 +71,7 @@ class Conversation {
       path.push_back(n);
       committed.push_back(written[next++]);
     }
-    Observe(tree, path, committed, written[next], answers, /*prompt=*/false);
+    Observe(tree, path, committed, written[next], choices, /*prompt=*/false);
     if (++next < written.size()) Write(CandidateTree(root_), written.subspan(next));
   }
 
@@ -82,10 +82,10 @@ class Conversation {
   }
 
   void Observe(const CandidateTree& tree, std::span<const Node> path,
-               std::span<const Token> committed, Token next, std::span<const Token> answers,
+               std::span<const Token> committed, Token next, std::span<const Token> choices,
                bool prompt) {
     Taps taps;
-    taps.SetAnswers(answers);
+    taps.SetAnswers(choices);
     const Observation seen{*state_, committed, next, tree, path, taps, prompt, /*may_read=*/true};
     EXPECT_TRUE(drafter_.Observe(std::span(&seen, 1)).ok());
     root_ = next;

@@ -38,14 +38,14 @@ Result<DraftHead> DraftHead::Load(const DraftTokenRule& rule, const HeadSpec& sp
     FT_RETURN_IF_ERROR(head.LoadOwn(spec, source));
     return head;
   }
-  const Weight& whole = target.OutputHead();
-  FT_ASSIGN_OR_RETURN(head.tokens_, PickTokens(rule, cost, whole.rows(), whole.cols(), whole.type(),
-                                               {}, vocab, file.path()));
+  const Weight& target_head = target.OutputHead();
+  FT_ASSIGN_OR_RETURN(head.tokens_, PickTokens(rule, cost, target_head.rows(), target_head.cols(),
+                                               target_head.type(), {}, vocab, file.path()));
   if (head.tokens_.picks()) {
     FT_ASSIGN_OR_RETURN(auto picked, target.PickHeadRows(head.tokens_.rows, head.tokens_.type));
     head.own_.push_back(std::move(picked));
   }
-  head.weights_ = {head.own_.empty() ? &whole : head.own_[0].get()};
+  head.weights_ = {head.own_.empty() ? &target_head : head.own_[0].get()};
   return head;
 }
 

@@ -59,30 +59,29 @@ TEST_F(DraftHeadTest, GatheredRowsGiveTheLogitsOfThoseRowsBitForBit) {
     const auto rows = model->PickHeadRows(picked, {});
     ASSERT_TRUE(rows.ok()) << rows.error().message;
     EXPECT_EQ((*rows)->type(), type);
-    const std::vector<float> whole = Product(model->OutputHead()), part = Product(**rows);
+    const std::vector<float> full = Product(model->OutputHead()), gathered = Product(**rows);
     for (size_t row = 0; row < 3; ++row) {
       for (size_t i = 0; i < picked.size(); ++i) {
-        ASSERT_EQ(part[row * picked.size() + i],
-                  whole[row * static_cast<size_t>(config_.vocab) + static_cast<size_t>(picked[i])]);
+        ASSERT_EQ(gathered[row * picked.size() + i],
+                  full[row * static_cast<size_t>(config_.vocab) + static_cast<size_t>(picked[i])]);
       }
     }
   }
 }
 
-// Requantised rows give nearly the logits of the whole head.
-TEST_F(DraftHeadTest, RowsAreRequantisedOneByOne) {
+TEST_F(DraftHeadTest, RequantisedRowsGiveNearlyTheSameLogits) {
   const std::vector<Token> picked = {7, 3};
   const auto rows = *model_->PickHeadRows(picked, DType::kQ4_0);
   EXPECT_EQ(rows->type(), DType::kQ4_0);
-  const std::vector<float> whole = Product(model_->OutputHead()), part = Product(*rows);
+  const std::vector<float> full = Product(model_->OutputHead()), gathered = Product(*rows);
   for (size_t i = 0; i < picked.size(); ++i) {
-    EXPECT_NEAR(part[i], whole[static_cast<size_t>(picked[i])], 0.5);
-    EXPECT_NE(part[i], whole[static_cast<size_t>(picked[i])]);
+    EXPECT_NEAR(gathered[i], full[static_cast<size_t>(picked[i])], 0.5);
+    EXPECT_NE(gathered[i], full[static_cast<size_t>(picked[i])]);
   }
 }
 
 // A model loaded with some rows of its head gives the logits of those tokens only.
-TEST_F(DraftHeadTest, AModelMayScoreSomeTokensAlone) {
+TEST_F(DraftHeadTest, AModelLoadedWithSomeHeadRowsScoresOnlyThoseTokens) {
   const auto small =
       *NewRandomModel(config_, DType::kF32, 5, *backend_, {.head_tokens = {9, 2}, .head_type = {}});
   EXPECT_EQ(small->OutputHead().rows(), 2);
@@ -99,15 +98,15 @@ TEST_F(DraftHeadTest, AModelMayScoreSomeTokensAlone) {
     backend_->Download(found, values.data());
     return values;
   };
-  const std::vector<float> whole = logits(*model_);
-  EXPECT_THAT(logits(*small), ElementsAre(whole[9], whole[2]));
+  const std::vector<float> full = logits(*model_);
+  EXPECT_THAT(logits(*small), ElementsAre(full[9], full[2]));
   const auto wrong = NewRandomModel(config_, DType::kF32, 5, *backend_, {.head_tokens = {97}});
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(wrong.error().message, HasSubstr("token 97 is to be scored, expected 0 to 96"));
 }
 
 // A prior counts only the scored rows, and its identity names their number.
-TEST_F(DraftHeadTest, ThePriorIsOfTheTokensScored) {
+TEST_F(DraftHeadTest, ThePriorCountsOnlyTheScoredRows) {
   WriteHass(Ranking());
   const auto prior = [&](const Json& options) {
     const auto drafter = Open(options);
@@ -124,7 +123,7 @@ TEST_F(DraftHeadTest, ThePriorIsOfTheTokensScored) {
   EXPECT_NE(four.identity, all.identity);
 }
 
-TEST_F(DraftHeadTest, RankingsComeFromOptionFileOrBesideTheTarget) {
+TEST_F(DraftHeadTest, RankingsComeFromTheOptionOrFromBesideTheTarget) {
   WriteHass();
   EXPECT_THAT(Complaint(Open({{"vocabulary", 4}})),
               HasSubstr("drafter hass: option vocabulary is 4, but there is no ranking"));

@@ -80,15 +80,15 @@ Status FindRanking(const DraftContext& context, const TokenRanking& own,
     rule.ranks = own_path;
   }
   if (rule.vocabulary == 0) return {};
-  const std::string found =
+  const std::string problem =
       "drafter " + rule.drafter + ": option vocabulary is " + std::to_string(rule.vocabulary);
   if (rule.ranking.empty()) {
-    return Error{found +
+    return Error{problem +
                  ", but there is no ranking of the target's tokens; foretoken rank-tokens "
                  "makes one for --draft-opt ranks=FILE"};
   }
   if (rule.vocabulary <= std::ssize(rule.ranking.tokens)) return {};
-  return Error{found + ", expected all, or at most the " +
+  return Error{problem + ", expected all, or at most the " +
                std::to_string(rule.ranking.tokens.size()) + " tokens of the ranking in " +
                rule.ranks};
 }
@@ -102,21 +102,21 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
   };
   // A level of a tree holds several guesses. The chance that one of them is right is assumed to be
   // at least kUsualAcceptance, even if the first guess is right less often.
-  std::vector<float> of_trees(kJudgedDepth, kUsualAcceptance);
+  std::vector<float> tree_acceptance(kJudgedDepth, kUsualAcceptance);
   for (int depth = 1; depth <= kJudgedDepth; ++depth) {
-    float& rate = of_trees[static_cast<size_t>(depth - 1)];
+    float& rate = tree_acceptance[static_cast<size_t>(depth - 1)];
     rate = std::max(rate, static_cast<float>(AcceptanceAt(cost.acceptance, depth)));
   }
-  const double complete = Written(of_trees, /*covered=*/1)[kJudgedDepth];
+  const double written_with_all = Written(tree_acceptance, /*covered=*/1)[kJudgedDepth];
   int best = vocab;
-  double least = CheapestChain(cost.acceptance, level(vocab));
+  double least_price = CheapestChain(cost.acceptance, level(vocab));
   const auto most = std::min<int64_t>(std::ssize(ranking.tokens), vocab - 1);
   for (int64_t count = kVocabularyStep; count <= most; count += kVocabularyStep) {
     const double covered = ranking.Coverage(count);
-    const double found = Price(Written(cost.acceptance, covered), level(count));
-    const double kept = Written(of_trees, covered)[kJudgedDepth] / complete;
-    if (found >= least || kept < 1 - kMostLost) continue;
-    least = found;
+    const double price = Price(Written(cost.acceptance, covered), level(count));
+    const double kept_share = Written(tree_acceptance, covered)[kJudgedDepth] / written_with_all;
+    if (price >= least_price || kept_share < 1 - kMostLost) continue;
+    least_price = price;
     best = static_cast<int>(count);
   }
   return best;
@@ -125,36 +125,37 @@ int CheapestVocabulary(const TokenRanking& ranking, int vocab, const LevelCost& 
 Result<DraftTokens> PickTokens(const DraftTokenRule& rule, LevelCost cost, int64_t head_rows,
                                int64_t hidden, DType type, std::span<const Token> own, int vocab,
                                const std::string& path) {
-  DraftTokens picked{.tokens = {own.begin(), own.end()}, .vocab = vocab};
-  const std::optional<DType> becomes = rule.head_type;
-  const bool fits = hidden % BlockElements(becomes.value_or(type)) == 0;  // otherwise loading fails
-  cost.row_bytes = fits ? RowBytes(becomes.value_or(type), hidden) : 0;
+  DraftTokens every_row{.tokens = {own.begin(), own.end()}, .vocab = vocab};
+  const std::optional<DType> new_type = rule.head_type;
+  // Rows that are not whole blocks are refused when they are loaded.
+  const bool fits = hidden % BlockElements(new_type.value_or(type)) == 0;
+  cost.row_bytes = fits ? RowBytes(new_type.value_or(type), hidden) : 0;
   const auto rows = static_cast<int>(head_rows);
   int count = rows;
   if (!rule.all && !rule.ranking.empty()) {
     count = rule.vocabulary > 0 ? rule.vocabulary : CheapestVocabulary(rule.ranking, rows, cost);
   }
   if (count >= rows) {
-    if (!becomes || *becomes == type) return picked;
-    picked.rows.resize(static_cast<size_t>(rows));
-    std::iota(picked.rows.begin(), picked.rows.end(), 0);
-    picked.type = becomes;
-    return picked;
+    if (!new_type || *new_type == type) return every_row;
+    every_row.rows.resize(static_cast<size_t>(rows));
+    std::iota(every_row.rows.begin(), every_row.rows.end(), 0);
+    every_row.type = new_type;
+    return every_row;
   }
   std::vector<int32_t> row_of(static_cast<size_t>(vocab), -1);
   for (int row = 0; row < rows && row < vocab; ++row) {
     row_of[static_cast<size_t>(own.empty() ? row : own[static_cast<size_t>(row)])] = row;
   }
-  DraftTokens some{.vocab = vocab, .type = becomes};
+  DraftTokens selected{.vocab = vocab, .type = new_type};
   for (const Token token : std::span(rule.ranking.tokens).first(static_cast<size_t>(count))) {
     const int32_t row = row_of[static_cast<size_t>(token)];
     if (row < 0) continue;
-    some.rows.push_back(row);
-    some.tokens.push_back(token);
+    selected.rows.push_back(row);
+    selected.tokens.push_back(token);
   }
-  if (some.picks()) return some;
+  if (selected.picks()) return selected;
   if (rule.vocabulary == 0)
-    return picked;  // no number was requested: the draft's own tokens are kept
+    return every_row;  // no number was requested: the draft's own tokens are kept
   return Error{path + ": drafter " + rule.drafter + ": option vocabulary is " +
                std::to_string(rule.vocabulary) +
                ", expected all: the draft's head has none of the first " +

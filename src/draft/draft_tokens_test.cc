@@ -25,10 +25,10 @@ TokenRanking Halving(int count) {
   return ranking;
 }
 
-TEST(CheapestChain, WeighsLevelsAgainstWhatTheyWrite) {
+TEST(CheapestChain, WeighsLevelsAgainstTokensWritten) {
   EXPECT_DOUBLE_EQ(CheapestChain({0.5f}, 0.1), 1.2 / 1.75) << "two levels";
-  EXPECT_DOUBLE_EQ(CheapestChain({0.5f, 0.0f}, 0.1), 1.1 / 1.5) << "one";
-  EXPECT_DOUBLE_EQ(CheapestChain({0.5f}, 0.6), 1) << "none pays";
+  EXPECT_DOUBLE_EQ(CheapestChain({0.5f, 0.0f}, 0.1), 1.1 / 1.5) << "one level";
+  EXPECT_DOUBLE_EQ(CheapestChain({0.5f}, 0.6), 1) << "no level is worth its cost";
 }
 
 TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
@@ -43,14 +43,14 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
   LevelCost poor_draft = dear_rows;
   poor_draft.acceptance = {0.4f, 0.4f};
   EXPECT_EQ(CheapestVocabulary(ranking, 50'000, poor_draft), 5 * 1024)
-      << "trees of several guesses lose more than its first guesses do";
+      << "the loss is judged at rates of at least 0.7";
   LevelCost good_draft = dear_rows;
   good_draft.acceptance = {0.95f};
   EXPECT_EQ(CheapestVocabulary(ranking, 50'000, good_draft), 6 * 1024)
-      << "of 1 - 2^-5, four guesses that good lose 4.1 %; of 1 - 2^-6, 2.1 %";
+      << "four levels this good lose 4.1 % at a coverage of 1 - 2^-5, 2.1 % at 1 - 2^-6";
 }
 
-TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {
+TEST(CheapestVocabulary, ScoresAllTokensIfRowsAreFreeOrUnknown) {
   const TokenRanking ranking = Halving(4 * 1024);
   const LevelCost free_rows{.body_bytes = 4'000'000, .row_bytes = 0, .pass_bytes = 100'000'000};
   EXPECT_EQ(CheapestVocabulary(ranking, 50'000, free_rows), 50'000);
@@ -60,7 +60,7 @@ TEST(CheapestVocabulary, ScoresAllWhereThatCostsNothing) {
 }
 
 // A vocabulary that would lose more than kMostLost of the written tokens is never chosen.
-TEST(CheapestVocabulary, LosesLittleHoweverCheapItWouldBe) {
+TEST(CheapestVocabulary, NeverLosesMoreThanTheLimit) {
   TokenRanking poor{.coverage = {0.5f, 0.6f}, .step = 1024};
   poor.tokens.resize(2048);
   std::iota(poor.tokens.begin(), poor.tokens.end(), 0);
@@ -84,7 +84,7 @@ DraftTokens Picked(const DraftTokenRule& rule, int rows, std::span<const Token> 
   return *std::move(picked);
 }
 
-TEST(PickTokens, TakesTheFirstOfTheRanking) {
+TEST(PickTokens, TakesTheTopOfTheRanking) {
   const DraftTokens picked = Picked(Rule(3), 8, {});
   EXPECT_THAT(picked.rows, ElementsAre(6, 1, 4));
   EXPECT_THAT(picked.tokens, ElementsAre(6, 1, 4));
@@ -92,28 +92,28 @@ TEST(PickTokens, TakesTheFirstOfTheRanking) {
   EXPECT_EQ(picked.vocabulary().size, 8);
 }
 
-TEST(PickTokens, ComposesWithTheMapOfADraft) {
+TEST(PickTokens, FindsTheRowsOfRankedTokensInADraftsOwnHead) {
   // Rows are the target's tokens 0, 4, 5 and 6; token 1 has none.
   const std::vector<Token> own = {0, 4, 5, 6};
   const DraftTokens picked = Picked(Rule(3), 4, own);
   EXPECT_THAT(picked.rows, ElementsAre(3, 1));
   EXPECT_THAT(picked.tokens, ElementsAre(6, 4));
-  const std::vector<Token> others = {2, 3, 5, 7};
-  const auto none = PickTokens(Rule(3), {}, 4, 32, DType::kF32, others, 8, "draft.gguf");
-  ASSERT_FALSE(none.ok());
+  const std::vector<Token> unranked = {2, 3, 5, 7};
+  const auto refused = PickTokens(Rule(3), {}, 4, 32, DType::kF32, unranked, 8, "draft.gguf");
+  ASSERT_FALSE(refused.ok());
   EXPECT_EQ(
-      none.error().message,
+      refused.error().message,
       "draft.gguf: drafter eagle3: option vocabulary is 3, expected all: the draft's head has "
       "none of the first 3 tokens of the ranking in ranks.json");
-  const DraftTokens unasked = Picked(Rule(0), 4, others);
-  EXPECT_FALSE(unasked.picks()) << "nobody asked for those of the ranking";
-  EXPECT_THAT(unasked.tokens, ElementsAre(2, 3, 5, 7));
+  const DraftTokens by_default = Picked(Rule(0), 4, unranked);
+  EXPECT_FALSE(by_default.picks()) << "no number was requested";
+  EXPECT_THAT(by_default.tokens, ElementsAre(2, 3, 5, 7));
   const DraftTokens all = Picked(Rule(4), 4, own);
   EXPECT_FALSE(all.picks());
   EXPECT_THAT(all.tokens, ElementsAre(0, 4, 5, 6));
 }
 
-TEST(PickTokens, LeavesTheHeadWholeWithoutARanking) {
+TEST(PickTokens, KeepsEveryRowWithoutARanking) {
   DraftTokenRule rule = Rule(0);
   rule.all = true;
   EXPECT_FALSE(Picked(rule, 8, {}).picks());

@@ -142,8 +142,8 @@ struct DraftContext {
   std::vector<std::string>* notes = nullptr;
 
   // A copy with other options, which must outlive the result.
-  DraftContext With(const Json& others) const {
-    return {target, capacity, others, target_path, tokenizer, notes};
+  DraftContext With(const Json& new_options) const {
+    return {target, capacity, new_options, target_path, tokenizer, notes};
   }
 };
 

@@ -35,10 +35,10 @@ int FeatureDrafter::State::AddNode(const CandidateTree& tree, Node node, Pos pos
                                    RowBatch& batch) {
   row.resize(static_cast<size_t>(tree.size()), kNoNode);
   const Node parent = tree.parent(node);
-  const int from = parent == kNoNode ? kNoNode : row[static_cast<size_t>(parent)];
+  const int parent_row = parent == kNoNode ? kNoNode : row[static_cast<size_t>(parent)];
   row[static_cast<size_t>(node)] = cache->provisional() + batch.rows() - batch.begin.back();
-  AddRow(batch, tree.token(node), position, from);
-  return from;
+  AddRow(batch, tree.token(node), position, parent_row);
+  return parent_row;
 }
 
 std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
@@ -50,10 +50,10 @@ std::unique_ptr<DraftState> FeatureDrafter::NewState() const {
 Status FeatureDrafter::Observe(std::span<const Observation> seen) {
   for (const Observation& o : seen) {
     auto& state = static_cast<State&>(o.state);
-    const bool follows = !content_.taps.empty() && state.observed == state.committed;
-    if (follows && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
+    const bool features_reach_end = !content_.taps.empty() && state.observed == state.committed;
+    if (features_reach_end && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
     state.Append(o);  // fed only when the sequence next drafts
-    if (follows && !o.may_read && state.observed == state.skipped) {
+    if (features_reach_end && !o.may_read && state.observed == state.skipped) {
       state.skipped = state.observed = state.committed;
     }
   }
@@ -159,8 +159,8 @@ Status FeatureDrafter::Feed(std::span<const Run> runs) {
       net_.backend().StoreRows(state->Features(first, count), features.Rows(batch.rows(), count));
     }
     for (int i = 0; i < count; ++i) {
-      const int row = first + i, fed = row + content_.ahead;
-      AddRow(batch, state->text[static_cast<size_t>(fed)], row, i - 1);
+      const int row = first + i, token_index = row + content_.ahead;
+      AddRow(batch, state->text[static_cast<size_t>(token_index)], row, i - 1);
     }
     batch.begin.push_back(batch.rows());
     caches.push_back(state->cache.get());

@@ -25,9 +25,9 @@ class FeatureNetTest : public TrainedDrafterTest {
   }
 
   // Feeds 7 and 2 rows of two sequences to `net`, then 1 and 3 more. Returns the outputs of each
-  // sequence's last row in each pass, computed with ForwardForLast if `last_alone` is set, else
+  // sequence's last row in each pass, computed with ForwardForLast if `last_only` is set, else
   // with Forward.
-  std::vector<float> Outputs(FeatureNet& net, bool last_alone) {
+  std::vector<float> Outputs(FeatureNet& net, bool last_only) {
     const auto first = net.NewCache(32, DType::kF32), second = net.NewCache(32, DType::kF32);
     KvCache* const caches[] = {first.get(), second.get()};
     std::vector<float> outputs;
@@ -39,11 +39,11 @@ class FeatureNetTest : public TrainedDrafterTest {
         }
         batch.begin.push_back(batch.rows());
       }
-      GiveFeatures(net, batch.rows());
+      SetFeatures(net, batch.rows());
       const Tensor all =
-          last_alone ? *net.ForwardForLast(batch, caches) : *net.Forward(batch, caches);
+          last_only ? *net.ForwardForLast(batch, caches) : *net.Forward(batch, caches);
       for (int s = 0; s < 2; ++s) {
-        const int64_t row = last_alone ? s : batch.begin[static_cast<size_t>(s) + 1] - 1;
+        const int64_t row = last_only ? s : batch.begin[static_cast<size_t>(s) + 1] - 1;
         std::vector<float> values(static_cast<size_t>(net.hidden()));
         backend_->Download(all.Rows(row, 1), values.data());
         outputs.insert(outputs.end(), values.begin(), values.end());
@@ -58,7 +58,7 @@ class FeatureNetTest : public TrainedDrafterTest {
   }
 
  private:
-  void GiveFeatures(FeatureNet& net, int rows) {
+  void SetFeatures(FeatureNet& net, int rows) {
     const Buffer given = *backend_->Allocate(DType::kF32, rows, net.hidden());
     std::vector<float> values(static_cast<size_t>(rows * net.hidden()));
     for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(static_cast<float>(i) * 0.7f);
@@ -67,7 +67,7 @@ class FeatureNetTest : public TrainedDrafterTest {
   }
 };
 
-TEST_F(FeatureNetTest, TheLastRowsAloneHaveTheSameBits) {
+TEST_F(FeatureNetTest, ForwardForLastGivesTheBitsOfForward) {
   const auto eagle = Load<EagleNet>("hass");
   EXPECT_EQ(Outputs(*eagle, true), Outputs(*eagle, false));
   const auto eagle3 = Load<Eagle3Net>("eagle3");

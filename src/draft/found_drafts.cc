@@ -20,11 +20,11 @@ namespace fs = std::filesystem;
 // The values of DrafterEntry::needs that stand for a draft and for a model.
 constexpr std::string_view kDraftOption = "draft", kModelOption = "draft_model";
 
-Result<std::string_view> Registered(const std::string& method, const std::string& path) {
+Result<std::string_view> RequireRegistered(const std::string& method, const std::string& path) {
   const std::string_view name = DrafterOfMethod(method);
   if (!name.empty()) return name;
   return Error{path + ": " + DraftKey(kMethodKey) + " is '" + method +
-               "', which is no drafter's name"};
+               "', which is not the name of a drafter"};
 }
 
 std::vector<std::string> FilesIn(const std::string& folder) {
@@ -74,16 +74,17 @@ class DraftSearch {
         named.target.hidden > 0 && CheckTarget(named, target_, /*any_name=*/false, path).ok();
     if (!is_for_target) return std::optional<FoundDraft>();
     FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
-    FT_ASSIGN_OR_RETURN(const std::string_view drafter, Registered(draft->info().method, path));
+    FT_ASSIGN_OR_RETURN(const std::string_view drafter,
+                        RequireRegistered(draft->info().method, path));
     return std::optional(FoundDraft{drafter, kDraftOption, path});
   }
 
   Result<std::optional<FoundDraft>> RecogniseModel(const GgufFile& metadata,
                                                    const std::string& path) const {
     const auto drafter = std::ranges::find(AllDrafters(), kModelOption, &DrafterEntry::needs);
-    const bool has_use =
+    const bool is_usable =
         drafter != AllDrafters().end() && HasVocabulary(metadata, target_, tokens_);
-    if (!has_use) return std::optional<FoundDraft>();
+    if (!is_usable) return std::optional<FoundDraft>();
     FT_ASSIGN_OR_RETURN(const GgufFile file, GgufFile::Open(path));
     FT_RETURN_IF_ERROR(ReadModelConfig(file));
     return std::optional(FoundDraft{drafter->name, kModelOption, path});
@@ -93,7 +94,7 @@ class DraftSearch {
   size_t tokens_;
 };
 
-size_t Order(const FoundDraft& draft) {
+size_t RegistryOrder(const FoundDraft& draft) {
   const auto entry = std::ranges::find(AllDrafters(), draft.drafter, &DrafterEntry::name);
   return static_cast<size_t>(entry - AllDrafters().begin());
 }
@@ -105,17 +106,17 @@ std::string FlagOf(std::string_view option) {
   return flag;
 }
 
-Error NoneThere(const DrafterEntry& entry, const std::string& folder) {
+Error NoDraftFoundError(const DrafterEntry& entry, const std::string& folder) {
   std::error_code fault;
   const std::string name(entry.name), flag = FlagOf(entry.needs);
   const std::string found = fs::is_directory(folder, fault)
                                 ? ".gguf files there: " + std::to_string(FilesIn(folder).size())
                                 : "there is no such folder";
   const std::string expected = entry.needs == kModelOption
-                                   ? "a model of this one's vocabulary"
-                                   : "a draft of method '" + name + "' made for this model";
-  return Error{"drafter " + name + ": found none for it in " + folder + " (" + found +
-               "), expected " + expected + "; " + flag + " gives the path of one elsewhere"};
+                                   ? "model with this model's vocabulary"
+                                   : "draft of method '" + name + "' made for this model";
+  return Error{"drafter " + name + ": found no " + expected + " in " + folder + " (" + found +
+               "); " + flag + " gives the path of one elsewhere"};
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokeniz
       found.push_back(**std::move(draft));
     }
   }
-  std::ranges::stable_sort(found, {}, Order);
+  std::ranges::stable_sort(found, {}, RegistryOrder);
   return found;
 }
 
@@ -161,12 +162,12 @@ Result<std::string> FindFileFor(const DrafterEntry& entry, const DraftContext& c
   const bool is_draft = entry.needs == kDraftOption || entry.needs == kModelOption;
   if (!is_draft || context.target_path.empty()) {
     return Error{"drafter " + name + ": option " + option +
-                 " is missing; it names a file the drafter cannot do without"};
+                 " is missing; it names a file that the drafter requires"};
   }
   std::vector<FoundDraft> found = FindDrafts(context);
   std::erase_if(found, [&](const FoundDraft& draft) { return draft.drafter != entry.name; });
   const std::string folder = DraftFolderOf(context.target_path);
-  if (found.empty()) return NoneThere(entry, folder);
+  if (found.empty()) return NoDraftFoundError(entry, folder);
   if (found.size() > 1 && context.notes != nullptr) {
     context.notes->push_back("drafter " + name + " uses " + found.front().path + ", the first of " +
                              std::to_string(found.size()) + " in " + folder + "; " +
@@ -182,7 +183,7 @@ std::string_view DrafterOfMethod(std::string_view method) {
 
 Result<std::string_view> DrafterOf(const std::string& path) {
   FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
-  return Registered(draft->info().method, path);
+  return RequireRegistered(draft->info().method, path);
 }
 
 }  // namespace foretoken

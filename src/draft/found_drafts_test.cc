@@ -45,12 +45,12 @@ class FoundDraftsTest : public DraftsBesideTest {
 
 // Every drafter whose file is a draft or a model finds that file without an option, both alone and
 // joined.
-TEST_F(FoundDraftsTest, EveryDrafterFindsItsOwn) {
+TEST_F(FoundDraftsTest, EveryDrafterFindsItsFile) {
   int found = 0;
   for (const DrafterEntry& entry : AllDrafters()) {
     if (entry.needs != "draft" && entry.needs != "draft_model") continue;
     const std::string name(entry.name);
-    EXPECT_THAT(Complaint(name), HasSubstr("drafter " + name + ": found none for it in ")) << name;
+    EXPECT_THAT(Complaint(name), HasSubstr("drafter " + name + ": found no ")) << name;
     Make(name, name);
     EXPECT_EQ(Complaint(name), "none");
     EXPECT_EQ(Complaint("pld," + name), "none");
@@ -60,23 +60,23 @@ TEST_F(FoundDraftsTest, EveryDrafterFindsItsOwn) {
   EXPECT_GE(found, 9);
 }
 
-TEST_F(FoundDraftsTest, ErrorsNameFolderExpectationAndOption) {
+TEST_F(FoundDraftsTest, ErrorsNameTheFolderTheExpectedFileAndTheOption) {
   Make("hass", "other");
   EXPECT_THAT(Complaint("eagle"),
-              AllOf(HasSubstr("found none for it in " + drafts() + " (.gguf files there: 1)"),
-                    HasSubstr("expected a draft of method 'eagle' made for this model"),
+              AllOf(HasSubstr("found no draft of method 'eagle' made for this model in " +
+                              drafts() + " (.gguf files there: 1)"),
                     HasSubstr("--draft gives the path of one elsewhere")));
   EXPECT_THAT(Complaint("draft-model"),
-              AllOf(HasSubstr("a model of this one's vocabulary"),
+              AllOf(HasSubstr("found no model with this model's vocabulary in "),
                     HasSubstr("--draft-model gives the path of one elsewhere")));
   fs::remove_all(drafts());
   EXPECT_THAT(Complaint("eagle"), HasSubstr("there is no such folder"));
   EXPECT_THAT(Complaint("rest"), HasSubstr("option datastore is missing"))
-      << "what is no draft lies beside no model";
+      << "only drafts and models are looked for beside the target";
 }
 
 // Of several drafts, the first by name is used, and a note names it.
-TEST_F(FoundDraftsTest, TheFirstByNameIsTakenAndTold) {
+TEST_F(FoundDraftsTest, TheFirstByNameIsUsedAndReported) {
   Make("hass", "b");
   Make("eagle", "0");
   const std::string first = Make("hass", "a");
@@ -88,7 +88,7 @@ TEST_F(FoundDraftsTest, TheFirstByNameIsTakenAndTold) {
                                         HasSubstr("of 3 drafts"))));
 }
 
-TEST_F(FoundDraftsTest, FilesForOtherTargetsArePassedOver) {
+TEST_F(FoundDraftsTest, FilesForOtherTargetsAreSkippedSilently) {
   config_.layers += 1;
   Make("hass", "deeper");
   Make("medusa", "damaged");
@@ -103,21 +103,21 @@ TEST_F(FoundDraftsTest, FilesForOtherTargetsArePassedOver) {
 }
 
 // Damaged files for this target are skipped, and notes name them.
-TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreTold) {
+TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreReported) {
   const std::string draft = Make("hass", "draft"), twin = Make("draft-model", "twin");
   Truncate(draft);
   Truncate(twin);
-  const auto told = [](const std::string& path) {
+  const auto reports = [](const std::string& path) {
     return AllOf(HasSubstr(path + ": "), HasSubstr("this draft is skipped"));
   };
   EXPECT_EQ(Complaint("auto"), "none");
-  EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
-  EXPECT_THAT(Complaint("hass"), HasSubstr("found none for it"));
-  EXPECT_THAT(notes_, ElementsAre(told(draft), told(twin)));
+  EXPECT_THAT(notes_, ElementsAre(reports(draft), reports(twin)));
+  EXPECT_THAT(Complaint("hass"), HasSubstr("found no draft of method 'hass'"));
+  EXPECT_THAT(notes_, ElementsAre(reports(draft), reports(twin)));
 }
 
 // A file that opens but lacks a tensor is rejected only when it is loaded.
-TEST_F(FoundDraftsTest, AutoGoesOnWithoutADraftThatCannotBeLoaded) {
+TEST_F(FoundDraftsTest, AutoSkipsADraftThatCannotBeLoaded) {
   const std::string path = Make("hass", "draft");
   std::string bytes;
   {
@@ -129,7 +129,8 @@ TEST_F(FoundDraftsTest, AutoGoesOnWithoutADraftThatCannotBeLoaded) {
   ASSERT_NE(at, std::string::npos);
   bytes[at] = 'x';
   std::ofstream(path, std::ios::binary) << bytes;
-  EXPECT_THAT(Complaint("hass"), HasSubstr(path)) << "who asks for it by name is told why not";
+  EXPECT_THAT(Complaint("hass"), HasSubstr(path))
+      << "a drafter chosen by name reports why its draft cannot be loaded";
   EXPECT_EQ(Complaint("auto"), "none");
   EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr(path), HasSubstr("this draft is skipped"))));
 }

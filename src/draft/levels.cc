@@ -10,7 +10,7 @@ namespace foretoken {
 namespace {
 
 // Whether all logits are plausible. -infinity is plausible, because it rules out a token.
-bool AreSound(std::span<const float> logits) {
+bool ArePlausible(std::span<const float> logits) {
   return std::ranges::all_of(
       logits, [](float x) { return x <= kMostLogit && (x >= -kMostLogit || x == -HUGE_VALF); });
 }
@@ -23,8 +23,8 @@ bool RanksByLogits(const DraftSlot& slot) {
 
 // Attributes a part of an expansion's time to reading, in proportion to the prompt's share of the
 // rows.
-void BookReading(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
-                 double seconds) {
+void RecordReadingTime(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels,
+                       double seconds) {
   int rows = 0;
   for (const DraftLevel& level : levels) {
     rows += level.unread.tokens;
@@ -43,9 +43,9 @@ std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
   const CandidateTree& tree = slot.builder.tree();
   const auto& text = static_cast<const TextState&>(slot.state).text;
   const auto depth = static_cast<size_t>(tree.depth(node));
-  const int asked = slot.sampling.penalty_last_n;
-  const size_t all = text.size() + depth;
-  const size_t count = asked < 0 ? all : std::min(all, static_cast<size_t>(asked));
+  const int last_n = slot.sampling.penalty_last_n;
+  const size_t total = text.size() + depth;
+  const size_t count = last_n < 0 ? total : std::min(total, static_cast<size_t>(last_n));
   recent.resize(count);
   size_t left = count;
   for (Node n = node; n != 0 && left > 0; n = tree.parent(n)) recent[--left] = tree.token(n);
@@ -55,7 +55,7 @@ std::vector<Token> RecentTokens(const DraftSlot& slot, Node node) {
 
 // Offers continuations of `node` from `logits` [vocab], which are changed in place.
 void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, Sampler& sampler) {
-  if (!AreSound(logits)) return;
+  if (!ArePlausible(logits)) return;
   TreeBuilder& builder = slot.builder;
   if (builder.has_filter() && !builder.MaskLogits(node, logits)) return;
   const std::vector<Token> history = RecentTokens(slot, node);
@@ -74,19 +74,19 @@ void OfferFromLogits(const DraftSlot& slot, Node node, std::span<float> logits, 
 
 }  // namespace
 
-Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
-                     const std::function<bool(size_t)>& goes_on,
+Status DraftByLevels(std::span<const DraftSlot> batch, int max_rows,
+                     const std::function<bool(size_t)>& may_draft,
                      const std::function<int(const DraftLevel&)>& rows_of,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
                      const std::function<UnreadText(size_t)>& unread) {
   while (true) {
     std::vector<DraftLevel> levels;
     for (size_t s = 0; s < batch.size(); ++s) {
-      if (!goes_on(s)) continue;
+      if (!may_draft(s)) continue;
       UnreadText text = unread ? unread(s) : UnreadText{};
       const std::vector<Node> nodes = batch[s].builder.TakeFrontier(text.tokens);
       for (auto begin = nodes.begin(); begin != nodes.end();) {
-        const auto end = begin + std::min<ptrdiff_t>(most_rows, nodes.end() - begin);
+        const auto end = begin + std::min<ptrdiff_t>(max_rows, nodes.end() - begin);
         levels.push_back({s, {begin, end}, text, /*continued=*/begin != nodes.begin()});
         text = {};  // the first piece reads the text
         begin = end;
@@ -97,14 +97,14 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
       size_t count = 0;
       for (int rows = 0; count < left.size(); ++count) {
         rows += rows_of(left[count]);
-        if (count > 0 && (rows > most_rows || left[count].continued)) break;
+        if (count > 0 && (rows > max_rows || left[count].continued)) break;
       }
       double seconds = 0;
       {
         const Timer timer(seconds);
         FT_RETURN_IF_ERROR(expand(left.first(count)));
       }
-      BookReading(batch, left.first(count), seconds);
+      RecordReadingTime(batch, left.first(count), seconds);
       left = left.subspan(count);
     }
   }
@@ -138,12 +138,12 @@ void LogitsOffers::Offer(std::span<const LogitsPlace> places, Tensor logits,
     }
     offers_.clear();
     const auto ranked = std::span(ranked_).subspan(static_cast<size_t>(place.row * width));
-    for (const RankedToken& each : ranked.first(static_cast<size_t>(width))) {
-      if (each.token == kNoToken || std::ssize(offers_) == builder.width()) break;
+    for (const RankedToken& candidate : ranked.first(static_cast<size_t>(width))) {
+      if (candidate.token == kNoToken || std::ssize(offers_) == builder.width()) break;
       const Token token = vocabulary.tokens.empty()
-                              ? each.token
-                              : vocabulary.tokens[static_cast<size_t>(each.token)];
-      offers_.push_back({token, each.log_share});
+                              ? candidate.token
+                              : vocabulary.tokens[static_cast<size_t>(candidate.token)];
+      offers_.push_back({token, candidate.log_share});
     }
     if (!offers_.empty()) builder.Offer(place.node, offers_);
   }
@@ -157,10 +157,10 @@ void LogitsOffers::OfferRow(const LogitsPlace& place, Tensor logits,
   if (vocabulary.tokens.empty()) {
     row_.resize(std::max(row_.size(), static_cast<size_t>(vocabulary.size)), -HUGE_VALF);
   } else {
-    row_.swap(own_row_);
+    row_.swap(draft_row_);
     row_.assign(static_cast<size_t>(vocabulary.size), -HUGE_VALF);
-    for (size_t i = 0; i < own_row_.size(); ++i) {
-      row_[static_cast<size_t>(vocabulary.tokens[i])] = own_row_[i];
+    for (size_t i = 0; i < draft_row_.size(); ++i) {
+      row_[static_cast<size_t>(vocabulary.tokens[i])] = draft_row_[i];
     }
   }
   OfferFromLogits(*place.slot, place.node, row_, sampler);

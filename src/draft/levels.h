@@ -33,13 +33,13 @@ struct DraftLevel {
 };
 
 // Drafts level by level: takes every builder's frontier and lets `expand` offer continuations,
-// until no builder has a frontier left. A call of `expand` gets as many slots as fit in `most_rows`
-// rows, counted by `rows_of`; a larger frontier is split over several calls. `goes_on`: whether
+// until no builder has a frontier left. A call of `expand` gets as many slots as fit in `max_rows`
+// rows, counted by `rows_of`; a larger frontier is split over several calls. `may_draft`: whether
 // another level is drafted for a slot. `unread`: a slot's unread text, in rows of the expansion
 // that reads it. A part of that expansion's time, in proportion to the prompt's share of the
 // rows, is recorded as TreeBuilder::reading_seconds. Errors: those of `expand`.
-Status DraftByLevels(std::span<const DraftSlot> batch, int most_rows,
-                     const std::function<bool(size_t slot)>& goes_on,
+Status DraftByLevels(std::span<const DraftSlot> batch, int max_rows,
+                     const std::function<bool(size_t slot)>& may_draft,
                      const std::function<int(const DraftLevel&)>& rows_of,
                      const std::function<Status(std::span<const DraftLevel>)>& expand,
                      const std::function<UnreadText(size_t slot)>& unread = nullptr);
@@ -80,8 +80,8 @@ class LogitsOffers {
   Backend& backend_;
   std::vector<RankedToken> ranked_;
   std::vector<Scored> offers_;
-  std::vector<float> row_, own_row_;  // a row of logits over the target's vocabulary, and over the
-                                      // draft's
+  std::vector<float> row_, draft_row_;  // a row of logits over the target's vocabulary, and over
+                                        // the draft's
 };
 
 }  // namespace foretoken

@@ -27,21 +27,21 @@ class OpenDraftTest : public testing::Test {
   TemporaryDirectory folder_;
 };
 
-TEST_F(OpenDraftTest, LayoutsAreToldApart) {
-  const auto complaint = [&](const std::vector<NamedShape>& tensors) {
+TEST_F(OpenDraftTest, RejectsTensorsOutsideTheLayout) {
+  const auto result_of = [&](const std::vector<NamedShape>& tensors) {
     folder_.Write("model.safetensors", TinySafetensors(tensors));
     const auto file = OpenDraft(folder_.path());
     return file.ok() ? "opened" : file.error().message;
   };
   EXPECT_THAT(OpenDraft(folder_.path()).error().message, HasSubstr("has none of medusa_lm"));
   folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
-  EXPECT_EQ(complaint({{"fc.weight", {64, 128}}, {"layers.0.mlp.up_proj.weight", {96, 64}}}),
+  EXPECT_EQ(result_of({{"fc.weight", {64, 128}}, {"layers.0.mlp.up_proj.weight", {96, 64}}}),
             "opened");
-  EXPECT_THAT(complaint({{"midlayer.hidden_norm.weight", {64}}}),
+  EXPECT_THAT(result_of({{"midlayer.hidden_norm.weight", {64}}}),
               HasSubstr("'midlayer.hidden_norm.weight' has no place in a draft of eagle"));
-  EXPECT_THAT(complaint({{"layers.0.input_layernorm.weight", {64}}}), HasSubstr("has no place"));
-  EXPECT_THAT(complaint({{"norm.weight", {64}}}), HasSubstr("has no place"));
-  EXPECT_THAT(complaint({{"layers.0.cross_attn.q_proj.weight", {64, 64}}}), HasSubstr("no place"));
+  EXPECT_THAT(result_of({{"layers.0.input_layernorm.weight", {64}}}), HasSubstr("has no place"));
+  EXPECT_THAT(result_of({{"norm.weight", {64}}}), HasSubstr("has no place"));
+  EXPECT_THAT(result_of({{"layers.0.cross_attn.q_proj.weight", {64, 64}}}), HasSubstr("no place"));
 }
 
 TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
@@ -78,7 +78,7 @@ TEST_F(OpenDraftTest, PublishedEagleMayHavePrefixesAndAHead) {
 }
 
 // Error messages use the file's own tensor names, for tensors that are present or missing.
-TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
+TEST_F(OpenDraftTest, ErrorsUseTheFilesTensorNames) {
   folder_.Write("config.json", TinyConfig("LlamaForCausalLM").dump());
   folder_.Write("model.safetensors", TinySafetensors({{"fc.weight", {64, 128}}}));
   const auto file = OpenDraft(folder_.path());
@@ -90,7 +90,7 @@ TEST_F(OpenDraftTest, MessagesSpeakTheFilesNames) {
               HasSubstr("tensor 'fc.weight' has shape [64, 128]"));
 }
 
-TEST_F(OpenDraftTest, PublishedGlideSaysWhatItReads) {
+TEST_F(OpenDraftTest, PublishedGlideDescribesItsTarget) {
   Json config = TinyConfig("TheirOwnClass");
   config.update({{"large_hidden_size", 128},
                  {"large_num_attention_heads", 8},
@@ -119,7 +119,7 @@ TEST_F(OpenDraftTest, PublishedGlideSaysWhatItReads) {
   EXPECT_THAT(open("model.norm.weight").error().message, HasSubstr("'large_hidden_size'"));
 }
 
-TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
+TEST_F(OpenDraftTest, PublishedEagle3HasItsOwnVocabularyAndTaps) {
   Json config = TinyConfig("LlamaForCausalLMEagle3");
   config.update({{"draft_vocab_size", 2}, {"num_hidden_layers", 1}});
   folder_.Write("config.json", config.dump());
@@ -159,25 +159,25 @@ TEST_F(OpenDraftTest, PublishedEagle3HasAVocabularyOfItsOwn) {
               HasSubstr("tensor 'd2t' holds 1099511627776, expected at most"));
   EXPECT_THAT(open("layers.1", "I64", {0, 0}).error().message,
               HasSubstr("has no place in a draft of eagle3"));
-  const auto with = [&](const char* field, const Json& value) {
+  const auto open_with = [&](const char* field, const Json& value) {
     Json changed = config;
     changed[field] = value;
     folder_.Write("config.json", changed.dump());
     return open("midlayer", "I64", {0, 0});
   };
-  EXPECT_THAT(with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
-  EXPECT_THAT(with("norm_before_fc", true).error().message,
+  EXPECT_THAT(open_with("draft_vocab_size", 0).error().message, HasSubstr("'draft_vocab_size'"));
+  EXPECT_THAT(open_with("norm_before_fc", true).error().message,
               HasSubstr("config.json: field 'norm_before_fc' is true, expected false"));
   // vLLM numbers a hidden state by the layer that reads it, SGLang by the layer that writes it.
   const char* const taps = "eagle_aux_hidden_state_layer_ids";
   for (const auto& ids : {std::array{2, 16, 29}, std::array{1, 15, 28}}) {
-    EXPECT_THAT((*with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
-    EXPECT_THAT((*with("eagle_config", {{taps, ids}}))->info().taps,
+    EXPECT_THAT((*open_with(taps, ids))->info().taps, ElementsAre(ids[0], ids[1], ids[2]));
+    EXPECT_THAT((*open_with("eagle_config", {{taps, ids}}))->info().taps,
                 ElementsAre(ids[0] + 1, ids[1] + 1, ids[2] + 1));
   }
-  EXPECT_THAT(with("eagle_config", {{taps, {1, 1u << 31}}}).error().message,
+  EXPECT_THAT(open_with("eagle_config", {{taps, {1, 1u << 31}}}).error().message,
               HasSubstr("'eagle_aux_hidden_state_layer_ids' is [1,2147483648], expected"));
-  EXPECT_THAT(with("eagle_config", 3).error().message, HasSubstr("is not a JSON object"));
+  EXPECT_THAT(open_with("eagle_config", 3).error().message, HasSubstr("is not a JSON object"));
 }
 
 // Checks a tensor's two names and its shape, and that `own_name` maps the published name back to
@@ -230,7 +230,7 @@ TEST(DraftSpecs, NamesAndShapesAreThoseOfTheFormat) {
   EXPECT_EQ(chimera.Projection(2).name, "head.2.proj.weight");
 }
 
-TEST(DraftSpecs, LayersAreNamedByPrefix) {
+TEST(DraftSpecs, LayerPrefixesMapToBlocks) {
   EXPECT_EQ(EagleSpec::OwnName("layers.2.mlp.up_proj.weight"), "blk.2.ffn_up.weight");
   EXPECT_EQ(Eagle3Spec::OwnName("midlayer.input_layernorm.weight"), "blk.0.attn_norm.weight");
   EXPECT_EQ(EddSpec::OwnName("decoder.self_attn.q_proj.bias"), "blk.0.attn_q.bias");
@@ -242,7 +242,7 @@ TEST(DraftSpecs, LayersAreNamedByPrefix) {
 }
 
 // OwnName returns "" for names that are not in the method's layout.
-TEST(DraftSpecs, WhatIsNoneOfTheirsHasNoName) {
+TEST(DraftSpecs, UnknownTensorsHaveNoName) {
   for (const char* name : {"0.weight", "64.0.linear.weight", "0.64.weight", "-1.0.weight",
                            "0.0.bias", "0.0.linear.scale", "0.0.0.weight", ""}) {
     EXPECT_EQ(MedusaSpec::OwnName(name), "") << name;

@@ -17,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Numbers may also be given as strings.
-TEST(DraftOptions, ReadsNumbersWordsAndTextThatReadsAsThem) {
+TEST(DraftOptions, ReadsNumbersAndChoices) {
   const Json json = {{"k", 5}, {"layer", "7"}, {"threshold", "0.5"}, {"range", "prompt"}};
   DraftOptions options("x", json);
   EXPECT_EQ(options.Int("k", 1, 0, 10), 5);
@@ -68,7 +68,7 @@ struct Sample {
 };
 
 // One Visit both reads options and describes them.
-TEST(OptionFields, AreReadAndDescribedByOneList) {
+TEST(OptionFields, OneVisitReadsAndDescribesThem) {
   Sample sample;
   const Json json = {{"k", 5}, {"low", "2"}, {"reduce", "sum"}, {"size", "12"}, {"file", "x"}};
   ASSERT_TRUE(ReadOptions("y", json, sample).ok());
@@ -91,7 +91,7 @@ TEST(OptionFields, AreReadAndDescribedByOneList) {
                   OptionDescription{"", "", "", "all at once", ""}));
 }
 
-TEST(OptionFields, NameTheMistake) {
+TEST(OptionFields, NameTheMistakeAndWhatIsExpected) {
   const auto mistake = [](const Json& json) {
     Sample sample;
     const Status status = ReadOptions("y", json, sample);
@@ -126,15 +126,15 @@ TEST(Registry, OptionsAreDescribed) {
 
 // `make docs` rewrites the page.
 TEST(DraftOptionsPage, HasTheTableOfTheRegistry) {
-  constexpr bool kHasOthers =
+  constexpr bool kHasExtraDrafters =
 #include "draft/has_extra_drafters.def"
       ;
-  if (kHasOthers) GTEST_SKIP() << "the page has the drafters of src/draft alone";
+  if (kHasExtraDrafters) GTEST_SKIP() << "the page lists only the drafters of src/draft";
   ExpectOnPage("draft_options.md", OptionMarkdown("drafters", DrafterOptions()));
 }
 
 // Drafter names are unique, every drafter has a summary, and PLD and PLD+ are registered.
-TEST(Registry, NamesAreUniqueAndTheFirstSliceIsThere) {
+TEST(Registry, NamesAreUniqueAndIncludePldAndPldPlus) {
   std::vector<std::string_view> names;
   for (const DrafterEntry& e : AllDrafters()) {
     EXPECT_THAT(names, ::testing::Not(::testing::Contains(e.name)));

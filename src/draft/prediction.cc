@@ -17,7 +17,7 @@ constexpr float kFromTheBeginning = 0.96f, kWellMatched = 0.995f;
 }  // namespace
 
 void Prediction::Begin(int prompt) {
-  begin_ = followed_ = static_cast<size_t>(asked_begin_ < 0 ? prompt : asked_begin_);
+  begin_ = followed_ = static_cast<size_t>(given_begin_ < 0 ? prompt : given_begin_);
   cursor_ = matched_ = anchor_ = 0;
   has_diverged_ = false;
 }
@@ -42,7 +42,7 @@ bool Prediction::Expects(Token token) const {
 }
 
 void Prediction::Take(std::span<const Token> answer) {
-  constexpr int kNoAccident = 3;  // a match of this many tokens is no coincidence
+  constexpr int kCertainMatch = 3;  // a match of this many tokens is no coincidence
   if (Expects(answer.back())) {
     ++cursor_;
     ++matched_;
@@ -50,7 +50,7 @@ void Prediction::Take(std::span<const Token> answer) {
     has_diverged_ = true;
     Realign(answer);
   }
-  if (!has_diverged_ || matched_ >= kNoAccident) anchor_ = cursor_;
+  if (!has_diverged_ || matched_ >= kCertainMatch) anchor_ = cursor_;
 }
 
 void Prediction::Realign(std::span<const Token> answer) {

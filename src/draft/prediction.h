@@ -29,7 +29,7 @@ class Prediction {
   // right after the prompt. The answer begins before the prompt's end if the prompt already ends
   // with a part of it.
   explicit Prediction(std::shared_ptr<const std::vector<Token>> tokens, int begin = -1)
-      : tokens_(std::move(tokens)), asked_begin_(begin) {}
+      : tokens_(std::move(tokens)), given_begin_(begin) {}
 
   // Begins a text whose prompt has `prompt` tokens.
   void Begin(int prompt);
@@ -53,7 +53,7 @@ class Prediction {
   int DistanceOf(int place) const;
 
   std::shared_ptr<const std::vector<Token>> tokens_;
-  int asked_begin_ = -1;
+  int given_begin_ = -1;
   size_t begin_ = 0;     // position in the text at which the answer begins
   size_t followed_ = 0;  // tokens of the text that were consumed, the prompt's included
   int cursor_ = 0;       // index of the predicted token that comes next

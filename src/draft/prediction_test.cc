@@ -34,12 +34,12 @@ std::string NextAfter(Prediction& prediction, std::string_view text) {
 }
 
 TEST(Prediction, NothingIsPredictedWithoutAText) {
-  Prediction none, empty = Expecting("");
-  for (Prediction* prediction : {&none, &empty}) EXPECT_EQ(NextAfter(*prediction, "ab"), "");
+  Prediction no_text, empty = Expecting("");
+  for (Prediction* prediction : {&no_text, &empty}) EXPECT_EQ(NextAfter(*prediction, "ab"), "");
 }
 
 // While the answer matches the prediction, the next tokens are those at the cursor (B-33).
-TEST(Prediction, GoesOnWhileItComesTrue) {
+TEST(Prediction, ContinuesWhileTheAnswerMatches) {
   Prediction prediction = Expecting("abcdef");
   EXPECT_EQ(NextAfter(prediction, ""), "abcdef");
   EXPECT_EQ(prediction.Next().at, 0);
@@ -49,7 +49,7 @@ TEST(Prediction, GoesOnWhileItComesTrue) {
 }
 
 // The text may grow by any number of tokens between calls.
-TEST(Prediction, TakesEveryTokenOnce) {
+TEST(Prediction, ConsumesEveryTokenOnce) {
   Prediction prediction = Expecting("abcabd");
   prediction.Begin(1);
   for (const char* text : {"?", "?a", "?a", "?abca", "?abcab"}) prediction.Follow(Letters(text));
@@ -57,25 +57,25 @@ TEST(Prediction, TakesEveryTokenOnce) {
 }
 
 // After a mismatch, the cursor moves to the place after the longest match.
-TEST(Prediction, IsSetAnewBehindTheLongestMatch) {
+TEST(Prediction, RealignsAfterTheLongestMatch) {
   Prediction prediction = Expecting("the cat sat. a dog sat; a cat ran.");
   EXPECT_EQ(NextAfter(prediction, "the cow"), "") << "no 'w' is predicted";
-  EXPECT_EQ(NextAfter(prediction, "X"), "") << "the beginning did not come true";
+  EXPECT_EQ(NextAfter(prediction, "X"), "") << "the first token did not match";
   EXPECT_EQ(NextAfter(prediction, "X dog"), " sat; a cat ran.");
   EXPECT_EQ(NextAfter(prediction, "the dog"), " sat; a cat ran.");
   EXPECT_EQ(NextAfter(prediction, "a cat"), " ran.");
 }
 
 // If several places match equally well, the cursor moves to the nearest place ahead.
-TEST(Prediction, IsSetAnewAtTheNextPlaceAhead) {
+TEST(Prediction, TiesGoToTheNearestPlaceAhead) {
   Prediction prediction = Expecting("x=1;y=1;z=1;");
   EXPECT_EQ(NextAfter(prediction, "x=2;"), "y=1;z=1;");
   EXPECT_EQ(NextAfter(prediction, "x=1;y=2;"), "z=1;");
-  EXPECT_EQ(NextAfter(prediction, "x=1;y=1;w="), "1;") << "'=' stands ahead as well";
+  EXPECT_EQ(NextAfter(prediction, "x=1;y=1;w="), "1;") << "the nearest '=' ahead is that of z";
 }
 
 // A match of one token may be a coincidence: distances count from the last place that was certain.
-TEST(Prediction, DoesNotFollowAccidents) {
+TEST(Prediction, DistancesCountFromTheLastCertainPlace) {
   Prediction prediction = Expecting("int a; int b; int q; int c; q");
   EXPECT_EQ(NextAfter(prediction, "int a; q"), "; int c; q");
   EXPECT_EQ(NextAfter(prediction, "int a; q i"), "nt b; int q; int c; q");
@@ -84,35 +84,35 @@ TEST(Prediction, DoesNotFollowAccidents) {
 // An answer that was set aside comes back as the end of its prompt.
 TEST(Prediction, ThePromptMayEndWithAPartOfTheAnswer) {
   const Words text = Letters("??abXcd");
-  Prediction whole = Expecting("abcdef", 2), again = whole;
-  whole.Begin(2);
-  whole.Follow(text);
-  again.Begin(6);
-  again.Follow(text);
-  EXPECT_EQ(Spelled(whole.Next()), "ef");
-  EXPECT_EQ(Spelled(again.Next()), "ef");
-  EXPECT_EQ(whole.Next().log_q, again.Next().log_q);
+  Prediction written = Expecting("abcdef", 2), resumed = written;
+  written.Begin(2);
+  written.Follow(text);
+  resumed.Begin(6);
+  resumed.Follow(text);
+  EXPECT_EQ(Spelled(written.Next()), "ef");
+  EXPECT_EQ(Spelled(resumed.Next()), "ef");
+  EXPECT_EQ(written.Next().log_q, resumed.Next().log_q);
 }
 
-TEST(Prediction, BeginsAnewWithEveryText) {
+TEST(Prediction, BeginForgetsThePreviousAnswer) {
   Prediction prediction = Expecting("abc");
   EXPECT_EQ(NextAfter(prediction, "Z"), "");
   EXPECT_EQ(NextAfter(prediction, ""), "abc");
 }
 
 // Confidence grows with the length of the match (B-34).
-TEST(Prediction, IsSurerBehindLongerMatches) {
+TEST(Prediction, ConfidenceGrowsWithTheMatch) {
   Prediction prediction = Expecting("abcdefghijklmnop");
-  const auto sure = [&](std::string_view text) {
+  const auto log_q_after = [&](std::string_view text) {
     NextAfter(prediction, text);
     return prediction.Next().log_q;
   };
-  EXPECT_EQ(sure(""), sure("abc")) << "as predicted so far";
-  EXPECT_LT(sure("abcdefg"), sure("abcdefgh"));
-  EXPECT_LT(sure("Zc"), sure("Zbcd"));
-  EXPECT_LT(sure("Zbcd"), sure("abc"));
-  EXPECT_EQ(sure("Zbcdefghi"), sure("abcdefghi"));
-  EXPECT_LT(sure("abcdefgh"), 0);
+  EXPECT_EQ(log_q_after(""), log_q_after("abc")) << "all of the answer was predicted";
+  EXPECT_LT(log_q_after("abcdefg"), log_q_after("abcdefgh"));
+  EXPECT_LT(log_q_after("Zc"), log_q_after("Zbcd"));
+  EXPECT_LT(log_q_after("Zbcd"), log_q_after("abc"));
+  EXPECT_EQ(log_q_after("Zbcdefghi"), log_q_after("abcdefghi"));
+  EXPECT_LT(log_q_after("abcdefgh"), 0);
 }
 
 class Predicted : public TargetFixture {};
@@ -148,7 +148,7 @@ TEST_F(Predicted, RunsAreOfferedByDraftersThatCopy) {
 }
 
 // Drafters that do not copy ignore predictions.
-TEST_F(Predicted, RunsAreNotOfferedByOthers) {
+TEST_F(Predicted, RunsAreIgnoredByDraftersThatDoNotCopy) {
   const auto drafter = Build("lookahead", Json::object());
   ASSERT_TRUE(drafter.ok());
   Conversation talk(**drafter);
@@ -175,8 +175,8 @@ TEST_F(Predicted, RunsCompeteWithCopiesOfTheText) {
     return Shown(builder.Finish());
   };
   EXPECT_EQ(chain(0.9f), "0:50 1:51");
-  EXPECT_EQ(chain(0.5f), "0:40 1:41") << "behind a match of three tokens";
-  EXPECT_EQ(chain(0.7f), "0:50 1:51") << "of equals, what is predicted";
+  EXPECT_EQ(chain(0.5f), "0:40 1:41") << "after a match of three tokens";
+  EXPECT_EQ(chain(0.7f), "0:50 1:51") << "a tie goes to the prediction";
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace foretoken {
 inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buffer& buffer) {
   if (rows > buffer.tensor.rows || cols > buffer.tensor.cols) {
     const int64_t widest = std::max(cols, buffer.tensor.cols);
-    const auto most = std::bit_ceil(static_cast<unsigned>(rows));
-    FT_ASSIGN_OR_RETURN(buffer, backend.Allocate(DType::kF32, most, widest));
+    const auto capacity = std::bit_ceil(static_cast<unsigned>(rows));
+    FT_ASSIGN_OR_RETURN(buffer, backend.Allocate(DType::kF32, capacity, widest));
   }
   return buffer.tensor.Rows(0, rows).Cols(0, cols);
 }
@@ -24,11 +24,11 @@ inline Result<Tensor> ReserveRows(Backend& backend, int rows, int64_t cols, Buff
 // so that repeated growth copies little, unless memory suffices only for `rows`. Errors: out of
 // memory; the buffer is then unchanged.
 inline Status GrowRows(Backend& backend, int64_t rows, int64_t cols, int64_t held, Buffer& buffer) {
-  constexpr int64_t kLeast = 64;
+  constexpr int64_t kMinRows = 64;
   if (rows <= buffer.tensor.rows) return {};
-  const int64_t doubled = std::max({rows, 2 * buffer.tensor.rows, kLeast});
-  Result<Buffer> larger = backend.Allocate(DType::kF32, doubled, cols);
-  if (!larger.ok() && doubled > rows) larger = backend.Allocate(DType::kF32, rows, cols);
+  const int64_t capacity = std::max({rows, 2 * buffer.tensor.rows, kMinRows});
+  Result<Buffer> larger = backend.Allocate(DType::kF32, capacity, cols);
+  if (!larger.ok() && capacity > rows) larger = backend.Allocate(DType::kF32, rows, cols);
   if (!larger.ok()) return larger.error();
   if (held > 0) backend.StoreRows(buffer.tensor.Rows(0, held), larger->tensor.Rows(0, held));
   buffer = *std::move(larger);

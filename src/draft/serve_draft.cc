@@ -40,11 +40,11 @@ Result<const ServedForm*> FormFor(const ServedLayout* served, const std::string&
       methods.insert(methods.end(), known->methods.begin(), known->methods.end());
     }
     return Error{draft.path() + ": is a draft of " + draft.info().method +
-                 ", expected one that other servers load: of " + CommaList(methods)};
+                 ", expected one that other servers load: a draft of " + CommaList(methods)};
   }
   const auto form = std::ranges::find(served->forms, layout, &ServedForm::layout);
   if (form != served->forms.end()) return &*form;
-  return Error{draft.path() + ": layout '" + layout + "' is not one for drafts of " +
+  return Error{draft.path() + ": layout '" + layout + "' does not exist for drafts of " +
                draft.info().method};
 }
 
@@ -63,19 +63,19 @@ double Shortest(float value) {
 
 // Errors: position encoding or attention that the other servers would not compute as this draft
 // does.
-Status CheckPositions(const ModelConfig& blocks, const std::string& path) {
+Status CheckRopeAndWindow(const ModelConfig& blocks, const std::string& path) {
   const char* found =
       blocks.rope_scaling != ModelConfig::RopeScaling::kNone || !blocks.rope_freq_factors.empty()
-          ? "scales its rotation"
-      : blocks.rope_dim != blocks.head_dim ? "rotates a part of each head"
+          ? "scales RoPE"
+      : blocks.rope_dim != blocks.head_dim ? "applies RoPE to a part of each head"
       : blocks.sliding_window > 0          ? "has a sliding window"
                                            : nullptr;
   if (found == nullptr) return {};
   return Error{path + ": " + found +
-               ", expected a draft that rotates by the base alone and attends to all of the text"};
+               ", expected a draft with unscaled RoPE on all of each head and no sliding window"};
 }
 
-// The geometry under LlamaConfig's names, for a draft that passed CheckPositions.
+// The geometry under LlamaConfig's names, for a draft that passed CheckRopeAndWindow.
 Json GeometryJson(const ModelConfig& blocks, const ModelConfig& target, DType type) {
   const char* dtype = type == DType::kF32   ? "float32"
                       : type == DType::kF16 ? "float16"
@@ -131,18 +131,18 @@ Status AddTargetEmbedding(const DraftFile& draft, const ModelFile& target,
   return {};
 }
 
-Result<std::vector<SafetensorsTensor>> Published(const ServedLayout& served,
-                                                 std::span<const ServedTensor> tensors, DType type,
-                                                 const std::string& path) {
+Result<std::vector<SafetensorsTensor>> PublishTensors(const ServedLayout& served,
+                                                      std::span<const ServedTensor> tensors,
+                                                      DType type, const std::string& path) {
   std::vector<SafetensorsTensor> published;
   for (const ServedTensor& tensor : tensors) {
     const std::string name = served.publish(tensor.name);
     if (name.empty()) {
       return Error{path + ": tensor '" + tensor.name + "' has no place in the published layout"};
     }
-    const bool whole = tensor.name == served.integers;
-    published.push_back({name, whole ? "I64" : std::string(DTypeName(type)), tensor.shape,
-                         whole ? AsIntegers(tensor.values) : Encoded(type, tensor.values)});
+    const bool is_integer = tensor.name == served.integers;
+    published.push_back({name, is_integer ? "I64" : std::string(DTypeName(type)), tensor.shape,
+                         is_integer ? AsIntegers(tensor.values) : Encoded(type, tensor.values)});
   }
   return published;
 }
@@ -174,7 +174,7 @@ Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
   const auto fingerprint = TargetFingerprint::Of(target.config(), target.tokenizer());
   FT_RETURN_IF_ERROR(CheckTarget(info, fingerprint, /*any_name=*/true, draft.path()));
   info.target = fingerprint;
-  FT_RETURN_IF_ERROR(CheckPositions(info.blocks, draft.path()));
+  FT_RETURN_IF_ERROR(CheckRopeAndWindow(info.blocks, draft.path()));
   std::vector<ServedTensor> tensors;
   for (const TensorSource& source : draft.tensors()) tensors.push_back(Values(source));
   if (form->holds_embedding) FT_RETURN_IF_ERROR(AddTargetEmbedding(draft, target, tensors));
@@ -183,14 +183,14 @@ Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
   AddTokens(target.tokenizer(), config);
   FT_RETURN_IF_ERROR(served->adapt(*form, info, draft.path(), config, tensors));
   FT_ASSIGN_OR_RETURN(const std::vector<SafetensorsTensor> published,
-                      Published(*served, tensors, request.type, draft.path()));
+                      PublishTensors(*served, tensors, request.type, draft.path()));
   std::error_code fault;
   std::filesystem::create_directories(request.directory, fault);
   if (fault) return Error{request.directory + ": cannot create: " + fault.message()};
-  const std::string at = request.directory + "/";
-  FT_ASSIGN_OR_RETURN(OutputFile text, OutputFile::Open(at + kServedFiles[0]));
-  FT_RETURN_IF_ERROR(WriteSafetensorsFile(at + kServedFiles[1], published));
-  return text.Finish(JsonText(config, 2) + "\n");
+  const std::string prefix = request.directory + "/";
+  FT_ASSIGN_OR_RETURN(OutputFile config_file, OutputFile::Open(prefix + kServedFiles[0]));
+  FT_RETURN_IF_ERROR(WriteSafetensorsFile(prefix + kServedFiles[1], published));
+  return config_file.Finish(JsonText(config, 2) + "\n");
 }
 
 }  // namespace foretoken

@@ -61,14 +61,14 @@ class ServeDraftTest : public TrainedDrafterTest {
   void WriteEagle(const std::string& method, bool bias) {
     const TestTarget target = Target();
     DraftBuilder draft = RandomEagle(target, 3);
-    DraftBuilder plain(3);
+    DraftBuilder without_bias(3);
     if (!bias) {
-      const std::unique_ptr<DraftFile> with = Written(draft, method);
-      for (const TensorSource& source : with->tensors()) {
-        if (source.name != "fc.bias") plain.Add(source.name, source.shape, Floats(source));
+      const std::unique_ptr<DraftFile> with_bias = Written(draft, method);
+      for (const TensorSource& source : with_bias->tensors()) {
+        if (source.name != "fc.bias") without_bias.Add(source.name, source.shape, Floats(source));
       }
     }
-    Written(bias ? draft : plain, method);
+    Written(bias ? draft : without_bias, method);
   }
   std::unique_ptr<DraftFile> Written(const DraftBuilder& draft, const std::string& method) {
     draft.Write(InfoFor(config_, tokenizer_->data(), method, 1), path_);
@@ -104,7 +104,7 @@ class ServeDraftTest : public TrainedDrafterTest {
 };
 
 // A draft written for another server loads here with equal tensors and logits.
-TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
+TEST_F(ServeDraftTest, EagleRoundTrips) {
   for (const char* method : {"eagle", "hass"}) {
     for (const char* layout : {"eagle", "vllm", "sglang"}) {
       SCOPED_TRACE(std::string(method) + " for " + layout);
@@ -114,9 +114,9 @@ TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
       const auto served = OpenDraft(Directory(layout));
       ASSERT_TRUE(served.ok()) << served.error().message;
       for (const TensorSource& tensor : (*draft)->tensors()) {
-        const auto other = (*served)->Find(tensor.name, tensor.shape);
-        ASSERT_TRUE(other.ok()) << other.error().message;
-        EXPECT_EQ(Floats(tensor), Floats(*other)) << tensor.name;
+        const auto served_tensor = (*served)->Find(tensor.name, tensor.shape);
+        ASSERT_TRUE(served_tensor.ok()) << served_tensor.error().message;
+        EXPECT_EQ(Floats(tensor), Floats(*served_tensor)) << tensor.name;
       }
       const auto of_file = TraceEagle(path_, *model_, tokens_, features_, drafted_);
       const auto of_served = TraceEagle(Directory(layout), *model_, tokens_, features_, drafted_);
@@ -127,13 +127,13 @@ TEST_F(ServeDraftTest, EagleComesBackAsItWas) {
 }
 
 // The written files have the names that each server expects.
-TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
-  const auto layer = [](auto... others) {
+TEST_F(ServeDraftTest, FilesHaveTheNamesThatServersExpect) {
+  const auto layer = [](auto... more_names) {
     return UnorderedElementsAre(
         "fc.weight", "layers.0.self_attn.q_proj.weight", "layers.0.self_attn.k_proj.weight",
         "layers.0.self_attn.v_proj.weight", "layers.0.self_attn.o_proj.weight",
         "layers.0.mlp.gate_proj.weight", "layers.0.mlp.up_proj.weight",
-        "layers.0.mlp.down_proj.weight", "layers.0.post_attention_layernorm.weight", others...);
+        "layers.0.mlp.down_proj.weight", "layers.0.post_attention_layernorm.weight", more_names...);
   };
   WriteEagle("hass", /*bias=*/true);
   ASSERT_EQ(Serve("eagle"), "");
@@ -156,19 +156,19 @@ TEST_F(ServeDraftTest, EachServerFindsTheNamesItKnows) {
   EXPECT_THAT(PublishedNames("sglang"), layer("fc.bias"));
 }
 
-TEST_F(ServeDraftTest, NumbersAreOfTheTypeAskedFor) {
+TEST_F(ServeDraftTest, TensorsHaveTheRequestedType) {
   WriteEagle("eagle", /*bias=*/true);
-  for (const auto& [type, name, said] :
+  for (const auto& [type, name, torch_name] :
        {std::tuple{DType::kF16, "F16", "float16"}, {DType::kBF16, "BF16", "bfloat16"}}) {
     ASSERT_EQ(Serve("sglang", type), "");
     const auto file = SafetensorsFile::Open(Directory("sglang") + "/model.safetensors");
     ASSERT_FALSE(file->entries().empty());
     for (const SafetensorsEntry& entry : file->entries()) EXPECT_EQ(entry.dtype, name);
-    EXPECT_EQ(Config("sglang")["torch_dtype"], said);
+    EXPECT_EQ(Config("sglang")["torch_dtype"], torch_name);
   }
 }
 
-TEST_F(ServeDraftTest, Eagle3ComesBackAsItWas) {
+TEST_F(ServeDraftTest, Eagle3RoundTrips) {
   config_.layers = 8;
   weights_ = NewRandomWeights(DType::kF32, 5, *backend_);
   model_ = *NewRandomModel(config_, DType::kF32, 5, *backend_);
@@ -209,10 +209,10 @@ TEST_F(ServeDraftTest, RefusesWhatNoServerLoads) {
   scaled.blocks.rope_scaling = ModelConfig::RopeScaling::kLinear;
   scaled.blocks.rope_factor = 2;
   RandomEagle(Target(), 3).Write(scaled, path_);
-  EXPECT_THAT(Serve("sglang"), HasSubstr("scales its rotation, expected a draft that rotates by"));
+  EXPECT_THAT(Serve("sglang"), HasSubstr("scales RoPE, expected a draft with unscaled RoPE"));
   RandomEagle(Target(), 3).Write(InfoFor(config_, tokenizer_->data(), "medusa", 1), path_);
   EXPECT_THAT(Serve("sglang"), HasSubstr("is a draft of medusa, expected one that other servers "
-                                         "load: of eagle, hass, eagle3"));
+                                         "load: a draft of eagle, hass, eagle3"));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ void TrainedOptions::Visit(OptionFields& fields) {
   fields.Text("draft", draft, "a file or a directory", "the draft; the same as --draft",
               {.fallback = "the one for the model in drafts/ beside it"});
   fields.Choice("target", any_target, {{"same", false}, {"any", true}},
-                "models that it may be used with; any: those with another name, too");
+                "models that the draft may be used with; any: also those with another name");
 }
 
 void CachedDraftOptions::Visit(OptionFields& fields) {
@@ -25,7 +25,7 @@ void CachedDraftOptions::Visit(OptionFields& fields) {
 
 void VisitGamma(OptionFields& fields, int& gamma, bool& is_given) {
   fields.Int("gamma", gamma, 1, 1024,
-             "tokens drafted ahead; limits branching trees, too, if it is given", {}, &is_given);
+             "tokens drafted ahead; if given, it also limits branching trees", {}, &is_given);
 }
 
 void VisitCacheType(OptionFields& fields, DType& type) {
@@ -46,8 +46,9 @@ Result<std::unique_ptr<DraftFile>> OpenTrained(const TrainedOptions& options,
     return Error{path + ": " + DraftKey(kMethodKey) + " is '" + info.method + "', expected " +
                  std::string(*methods.begin()) + "; use --drafter " + info.method};
   }
-  const TokenizerData none;
-  const TokenizerData& tokenizer = context.tokenizer == nullptr ? none : context.tokenizer->data();
+  const TokenizerData no_tokenizer;
+  const TokenizerData& tokenizer =
+      context.tokenizer == nullptr ? no_tokenizer : context.tokenizer->data();
   const auto target = TargetFingerprint::Of(context.target.config(), tokenizer);
   FT_RETURN_IF_ERROR(CheckTarget(info, target, options.any_target, path));
   tokens.drafter = *methods.begin();
@@ -62,15 +63,15 @@ Error WrongKey(const std::string& path, const std::string& key, int found,
 }
 
 ModelConfig LayersOf(const DraftFile& file, const ModelConfig& target) {
-  const ModelConfig& given = file.config();
-  if (given.heads > 0) return given;
+  const ModelConfig& stored = file.config();
+  if (stored.heads > 0) return stored;
   ModelConfig config = target;
-  config.architecture = given.architecture;
-  config.vocab = given.vocab;
-  config.layers = given.layers;
-  config.hidden = given.hidden;
-  config.ffn = given.ffn;
-  config.attention_bias = given.attention_bias;
+  config.architecture = stored.architecture;
+  config.vocab = stored.vocab;
+  config.layers = stored.layers;
+  config.hidden = stored.hidden;
+  config.ffn = stored.ffn;
+  config.attention_bias = stored.attention_bias;
   config.rope_interleaved = config.qk_norm = false;
   config.sliding_window = 0;
   return config;

@@ -51,9 +51,9 @@ std::vector<float> FollowerMatrix(const TestTarget& target) {
       MatrixValues(target.weights, target.backend, "output.weight", c.vocab, c.hidden);
   const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
   std::vector<float> matrix(hidden * hidden, 0.0f);
-  for (size_t x = 0; x < followers.size(); ++x) {
-    const float* from = embedding.data() + x * hidden;
-    const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
+  for (size_t token = 0; token < followers.size(); ++token) {
+    const float* from = embedding.data() + token * hidden;
+    const float* to = head.data() + static_cast<size_t>(followers[token]) * hidden;
     const float norm = std::inner_product(from, from + hidden, from, 0.0f);
     for (size_t r = 0; r < hidden; ++r) {
       for (size_t i = 0; i < hidden; ++i) matrix[r * hidden + i] += to[r] * from[i] / norm;

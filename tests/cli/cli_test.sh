@@ -270,7 +270,7 @@ expect_status 0 "plain" generate -p "hello hello hello" -n 40 --drafter none --s
 grep -q "tokens a pass" "$dir/err" && fail "plain decoding speaks of drafts: $(cat "$dir/err")"
 [ "$(json "$dir/default.json" "s['tau_micro']")" = 1.0 ] || fail "--drafter none drafts"
 expect_status 1 "draft model without a file" generate -p a --drafter draft-model
-expect_text "drafter draft-model: found none for it in .*/drafts (there is no such folder)" err "draft model without a file"
+expect_text "drafter draft-model: found no model with this model's vocabulary in .*/drafts (there is no such folder)" err "draft model without a file"
 expect_text "model gives the path of one elsewhere" err "draft model without a file names the option"
 rm -rf "$dir/own"
 mkdir -p "$dir/own/drafts"
@@ -593,7 +593,7 @@ printf 'hello\n/stats\n/clear\nhello\n/help\n/drafter\n/drafter none\nhello\n/dr
 expect_text "/clear" out "chat /help"
 expect_text "^drafter: auto$" out "chat speculates"
 expect_text "drafter auto; /help" err "chat says so"
-expect_text "drafter hass: found none for it in" err "chat /drafter without a draft"
+expect_text "drafter hass: found no draft of method 'hass' made for this model in" err "chat /drafter without a draft"
 grep -q "exists already" "$dir/err" && fail "chat: /save does not save again"
 printf '/save %s\n' "$dir/talk.txt" | "$bin" chat -m "$model" -t 1 >"$dir/out" 2>"$dir/err"
 expect_text "talk.txt: exists already; name another file" err "chat /save over a file of another conversation"
@@ -1259,7 +1259,7 @@ if (ulimit -v 8000000 && "$bin" --version) >/dev/null 2>&1; then # a sanitizer r
   expect_little_memory "find-heads" "$bin" find-heads -m "$model" -t 1 -q -n 8 -o "$dir/little.heads.json" --force
   (ulimit -v 600000 && "$bin" bench limits -t 1) >"$dir/out" 2>"$dir/err"
   [ $? -eq 1 ] || fail "bench limits in little memory"
-  expect_text "no 769 MiB more" err "bench limits in little memory"
+  expect_text "refused another 769 MiB" err "bench limits in little memory"
 fi
 
 [ "$failures" -eq 0 ] && echo "all passed"

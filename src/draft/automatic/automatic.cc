@@ -17,13 +17,15 @@ Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;
   for (const DrafterEntry& entry : AllDrafters()) {
     if (entry.needs.empty() || !options.contains(entry.needs)) continue;
-    const auto takes = [&](const DrafterEntry& e) { return e.needs == entry.needs; };
-    if (std::ranges::count_if(AllDrafters(), takes) == 1) {
+    const auto has_same_option = [&](const DrafterEntry& e) { return e.needs == entry.needs; };
+    if (std::ranges::count_if(AllDrafters(), has_same_option) == 1) {
       named.push_back(entry.name);
       continue;
     }
     Json file = options[entry.needs];
-    if (!file.is_string()) return Error{"drafter auto: more than one file for one draft"};
+    if (!file.is_string()) {
+      return Error{"drafter auto: option " + std::string(entry.needs) + ": expected one file"};
+    }
     FT_ASSIGN_OR_RETURN(const std::string_view name, DrafterOf(file.get<std::string>()));
     named.push_back(name);
     options.erase(entry.needs);
@@ -32,10 +34,10 @@ Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   return named;
 }
 
-Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>& others,
+Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>& draft_names,
                                             const Json& options, const DraftContext& context) {
   std::vector<std::string_view> parts{kCopying};
-  parts.insert(parts.end(), others.begin(), others.end());
+  parts.insert(parts.end(), draft_names.begin(), draft_names.end());
   return NewJoined(parts, context.With(options));
 }
 
@@ -45,14 +47,14 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
 Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
   const std::vector<FoundDraft> found = FindDrafts(context);
   std::vector<std::string> notes;
-  const auto tell = [&] {
+  const auto report_notes = [&] {
     if (context.notes == nullptr) return;
     context.notes->insert(context.notes->end(), notes.begin(), notes.end());
   };
   for (const FoundDraft& draft : found) {
-    Json with = options;
-    with[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
-    auto drafter = NewCopying({draft.drafter}, with, context);
+    Json draft_options = options;
+    draft_options[std::string(draft.drafter) + "." + std::string(draft.option)] = draft.path;
+    auto drafter = NewCopying({draft.drafter}, draft_options, context);
     if (!drafter.ok()) {
       notes.push_back(drafter.error().message + "; this draft is skipped");
       continue;
@@ -63,11 +65,11 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
                       DraftFolderOf(context.target_path) +
                       "; --draft or --draft-model selects another");
     }
-    tell();
+    report_notes();
     return drafter;
   }
   auto drafter = NewCopying({}, options, context);
-  if (drafter.ok()) tell();
+  if (drafter.ok()) report_notes();
   return drafter;
 }
 

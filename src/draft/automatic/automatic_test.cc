@@ -20,12 +20,12 @@ class AutomaticDrafter : public DraftsBesideTest {
   std::vector<FoundDraft> Found() { return FindDrafts(*model_, tokenizer_.get(), target_path()); }
 };
 
-TEST_F(AutomaticDrafter, CopiesWhereThereIsNoDraft) {
+TEST_F(AutomaticDrafter, CopiesAloneIfThereIsNoDraft) {
   EXPECT_TRUE(Found().empty());
-  const Json none = Json::object();
-  const auto drafter = New(none);
+  const Json no_options = Json::object();
+  const auto drafter = New(no_options);
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
-  const auto copying = *NewDrafter("pld+h", {*model_, 64, none, "", nullptr});
+  const auto copying = *NewDrafter("pld+h", {*model_, 64, no_options, "", nullptr});
   EXPECT_EQ((*drafter)->Needs().hidden, copying->Needs().hidden);
 }
 
@@ -43,7 +43,7 @@ TEST_F(AutomaticDrafter, TakesTheDraftBesideTheModel) {
 }
 
 // When `auto` is joined with another drafter, each of its own parts is listed by name.
-TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
+TEST_F(AutomaticDrafter, ListsItsOwnPartsWhenJoined) {
   Make("hass", drafts() + "/a");
   const auto drafter =
       NewDrafter("auto,lookahead", {*model_, 64, Json::object(), target_path(), tokenizer_.get()});
@@ -53,14 +53,14 @@ TEST_F(AutomaticDrafter, JoinedWithAnotherNamesEveryPart) {
   EXPECT_THAT(names, ::testing::ElementsAre("pld+h", "hass", "lookahead"));
 }
 
-TEST_F(AutomaticDrafter, PassesOverDraftsOfOtherTargets) {
+TEST_F(AutomaticDrafter, SkipsDraftsForOtherTargets) {
   config_.layers += 1;  // changes the file only: the model has one layer less
   Make("hass", drafts() + "/a");
   EXPECT_TRUE(Found().empty());
 }
 
 // Option `draft` does not say which method a file is for; the file itself does.
-TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
+TEST_F(AutomaticDrafter, FindsTheDrafterByTheMethodInTheFile) {
   const Json made = Make("hass", folder_ / "elsewhere");
   const Json options = {{"draft", made["draft"]}};
   const auto drafter = New(options);
@@ -68,10 +68,10 @@ TEST_F(AutomaticDrafter, AsksTheFileForItsMethod) {
   EXPECT_THAT((*drafter)->Needs().hidden, ::testing::Contains(config_.layers));
 }
 
-TEST_F(AutomaticDrafter, NamesTheMistake) {
-  const Json missing = {{"draft", folder_ / "none.gguf"}}, bare = {{"k", 3}};
+TEST_F(AutomaticDrafter, ErrorsNameTheFileOrTheOption) {
+  const Json missing = {{"draft", folder_ / "none.gguf"}}, unprefixed = {{"k", 3}};
   EXPECT_THAT(New(missing).error().message, HasSubstr("none.gguf"));
-  EXPECT_THAT(New(bare).error().message, HasSubstr("pld+h.KEY"));
+  EXPECT_THAT(New(unprefixed).error().message, HasSubstr("pld+h.KEY"));
 }
 
 }  // namespace

@@ -33,14 +33,14 @@ class Chimera final : public FeatureDrafter {
   DraftPrior Prior() const override { return net_->Prior(); }
 
   std::vector<Tally> Tallies() const override {
-    const NgramCounts& counts = net_->ngrams().counts();
-    return {{"ngrams_in_memory", counts.from_memory, counts.asked},
-            {"ngrams_in_spill_file", counts.from_file, counts.asked}};
+    const NgramLookups& lookups = net_->ngrams().lookups();
+    return {{"ngrams_in_memory", lookups.from_memory, lookups.total},
+            {"ngrams_in_spill_file", lookups.from_file, lookups.total}};
   }
 
  private:
   // A node to be expanded and the network's output for it [1, hidden].
-  struct Asked {
+  struct ExpandedNode {
     const DraftSlot* slot;
     Node node;
     Tensor output;
@@ -50,9 +50,9 @@ class Chimera final : public FeatureDrafter {
   Ngram NgramOf(const State& state, Pos position) const;
   Ngram NgramOf(const State& state, const CandidateTree& tree, Node node) const;
   Status Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  Result<std::vector<Asked>> Encode(std::span<const DraftSlot> batch,
-                                    std::span<const DraftLevel> levels);
-  Status AskHead(int head, std::span<const Asked> nodes);
+  Result<std::vector<ExpandedNode>> Encode(std::span<const DraftSlot> batch,
+                                           std::span<const DraftLevel> levels);
+  Status OfferFromHead(int head, std::span<const ExpandedNode> nodes);
 
   std::unique_ptr<ChimeraNet> net_;
 };
@@ -111,22 +111,22 @@ Status Chimera::Feed(std::span<const Run> runs) {
 }
 
 Status Chimera::Expand(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
-  FT_ASSIGN_OR_RETURN(const std::vector<Asked> nodes, Encode(batch, levels));
+  FT_ASSIGN_OR_RETURN(const std::vector<ExpandedNode> nodes, Encode(batch, levels));
   for (int head = 0; head < net_->heads(); ++head) {
-    std::vector<Asked> own;
-    for (const Asked& asked : nodes) {
-      if (asked.slot->builder.tree().depth(asked.node) == head) own.push_back(asked);
+    std::vector<ExpandedNode> of_head;
+    for (const ExpandedNode& expanded : nodes) {
+      if (expanded.slot->builder.tree().depth(expanded.node) == head) of_head.push_back(expanded);
     }
-    if (!own.empty()) FT_RETURN_IF_ERROR(AskHead(head, own));
+    if (!of_head.empty()) FT_RETURN_IF_ERROR(OfferFromHead(head, of_head));
   }
   return {};
 }
 
 // Returns those of the levels' nodes that have a head, with their outputs. All but the roots, whose
 // outputs are stored, are fed in one pass.
-Result<std::vector<Chimera::Asked>> Chimera::Encode(std::span<const DraftSlot> batch,
-                                                    std::span<const DraftLevel> levels) {
-  std::vector<Asked> nodes;
+Result<std::vector<Chimera::ExpandedNode>> Chimera::Encode(std::span<const DraftSlot> batch,
+                                                           std::span<const DraftLevel> levels) {
+  std::vector<ExpandedNode> nodes;
   std::vector<Ngram> ngrams;
   RowBatch rows;
   std::vector<KvCache*> caches;
@@ -150,24 +150,26 @@ Result<std::vector<Chimera::Asked>> Chimera::Encode(std::span<const DraftSlot> b
   FT_RETURN_IF_ERROR(net_->ngrams().Encode(ngrams, states));
   FT_ASSIGN_OR_RETURN(const Tensor outputs, net_->Forward(rows, caches));
   int at = 0;
-  for (Asked& asked : nodes) {
-    if (asked.node != 0) asked.output = outputs.Rows(at++, 1);
+  for (ExpandedNode& expanded : nodes) {
+    if (expanded.node != 0) expanded.output = outputs.Rows(at++, 1);
   }
   return nodes;
 }
 
-Status Chimera::AskHead(int head, std::span<const Asked> nodes) {
+Status Chimera::OfferFromHead(int head, std::span<const ExpandedNode> nodes) {
   const int rows = static_cast<int>(nodes.size()), hidden = net_->hidden();
   FT_ASSIGN_OR_RETURN(const Tensor input, net_->HeadInput(rows));
   for (int r = 0; r < rows; ++r) {
-    const Asked& asked = nodes[static_cast<size_t>(r)];
-    const State& state = StateOf(*asked.slot);
+    const ExpandedNode& expanded = nodes[static_cast<size_t>(r)];
+    const State& state = StateOf(*expanded.slot);
     const Tensor row = input.Rows(r, 1);
     net_->backend().StoreRows(state.Features(state.committed - 1, 1), row.Cols(0, hidden));
-    net_->backend().StoreRows(asked.output, row.Cols(hidden, hidden));
+    net_->backend().StoreRows(expanded.output, row.Cols(hidden, hidden));
   }
   std::vector<LogitsPlace> places;
-  for (const Asked& asked : nodes) places.push_back({asked.slot, asked.node, std::ssize(places)});
+  for (const ExpandedNode& expanded : nodes) {
+    places.push_back({expanded.slot, expanded.node, std::ssize(places)});
+  }
   FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(head, rows));
   offers().Offer(places, logits, net_->vocabulary());
   return {};
@@ -183,7 +185,7 @@ struct ChimeraOptions {
     VisitCacheType(fields, cache_type);
     fields.Int("cache_entries", cache.entries, 0, 1 << 24, "n-gram states kept in memory");
     fields.Text("spill", cache.spill, "a new file",
-                "where states are stored that do not fit in memory");
+                "where n-gram states that do not fit in memory are stored");
     fields.Text("warm", warm, "a file from count-ngrams",
                 "n-grams whose states are cached from the start");
     tokens.Visit(fields);
@@ -207,7 +209,7 @@ Result<std::unique_ptr<Drafter>> NewChimera(const DraftContext& context) {
     FT_ASSIGN_OR_RETURN(const std::vector<Ngram> ngrams,
                         ReadNgramCounts(options.warm, net->ngrams().n(),
                                         context.target.config().vocab, options.cache.entries));
-    FT_RETURN_IF_ERROR(net->ngrams().Learn(ngrams));
+    FT_RETURN_IF_ERROR(net->ngrams().Preload(ngrams));
   }
   return std::unique_ptr<Drafter>(std::make_unique<Chimera>(
       std::move(net), context.target.config().layers, context.capacity, options.cache_type));

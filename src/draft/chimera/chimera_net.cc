@@ -47,18 +47,18 @@ Result<std::unique_ptr<ChimeraNet>> ChimeraNet::Load(std::unique_ptr<DraftFile> 
   weights.layer.push_back(loader.Layer(layer, 0));
   const bool shared = info.Shares(kSharedHead);
   const TensorSpec matrix = spec.Output(0);
-  HeadSpec scores{.rows = matrix.rows(), .cols = matrix.cols()};
+  HeadSpec head_spec{.rows = matrix.rows(), .cols = matrix.cols()};
   for (int k = 0; k < info.output_heads; ++k) {
     if (shared) {
       weights.projections.push_back(LoadMatrix(loader, spec.Projection(k)));
     } else {
-      scores.names.push_back(spec.Output(k).name);
+      head_spec.names.push_back(spec.Output(k).name);
     }
   }
   FT_RETURN_IF_ERROR(loader.status());
   const size_t body = WeightBytes(weights.layer) + (shared ? weights.projections[0]->bytes() : 0);
   FT_ASSIGN_OR_RETURN(DraftHead output,
-                      DraftHead::Load(rule, scores, *file, *weights.source, target, body));
+                      DraftHead::Load(rule, head_spec, *file, *weights.source, target, body));
   std::unique_ptr<SpillFile> spill;
   if (!cache_rule.spill.empty()) {
     FT_ASSIGN_OR_RETURN(spill, SpillFile::Create(cache_rule.spill, info.blocks.hidden));

@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // At the beginning of a text, the last token is repeated until there are n tokens (C-2).
-TEST(NgramTest, TheLastTokenFillsWhatIsMissing) {
+TEST(NgramTest, RepeatsTheLastTokenAtTheBeginning) {
   const auto at = [](int n, Pos position) {
     return NgramAt(n, position, [](Pos p) { return 10 + p; });
   };
@@ -43,7 +43,7 @@ class NgramCacheTest : public testing::Test {
     EXPECT_TRUE(cache.Keep({token}, row_.tensor).ok());
   }
   // The first value stored for the n-gram {token}; 0 if there is none.
-  float Known(NgramCache& cache, Token token) {
+  float StoredValue(NgramCache& cache, Token token) {
     float values[] = {0, 0};
     if (*cache.Find({token}, row_.tensor)) backend_->Download(row_.tensor, values);
     return values[0];
@@ -55,52 +55,52 @@ class NgramCacheTest : public testing::Test {
 };
 
 // A full cache evicts the state that was used least recently.
-TEST_F(NgramCacheTest, TheOneUsedLongestAgoMakesRoom) {
+TEST_F(NgramCacheTest, EvictsTheLeastRecentlyUsed) {
   NgramCache cache(*backend_, 2, 3, nullptr);
   for (const Token token : {1, 2, 3}) Keep(cache, token);
-  EXPECT_EQ(Known(cache, 1), 1);  // used again: 2 is now the least recently used
+  EXPECT_EQ(StoredValue(cache, 1), 1);  // used again: 2 is now the least recently used
   Keep(cache, 4);
-  EXPECT_EQ(Known(cache, 2), 0);
-  EXPECT_EQ(Known(cache, 1), 1);
-  EXPECT_EQ(Known(cache, 3), 3);
-  EXPECT_EQ(Known(cache, 4), 4);
-  EXPECT_EQ(cache.counts().asked, 5);
-  EXPECT_EQ(cache.counts().from_memory, 4);
+  EXPECT_EQ(StoredValue(cache, 2), 0);
+  EXPECT_EQ(StoredValue(cache, 1), 1);
+  EXPECT_EQ(StoredValue(cache, 3), 3);
+  EXPECT_EQ(StoredValue(cache, 4), 4);
+  EXPECT_EQ(cache.lookups().total, 5);
+  EXPECT_EQ(cache.lookups().from_memory, 4);
 }
 
-TEST_F(NgramCacheTest, NothingIsRememberedWithoutEntries) {
+TEST_F(NgramCacheTest, StoresNothingWithoutEntries) {
   NgramCache cache(*backend_, 2, 0, nullptr);
   Keep(cache, 1);
-  EXPECT_EQ(Known(cache, 1), 0);
+  EXPECT_EQ(StoredValue(cache, 1), 0);
 }
 
-TEST_F(NgramCacheTest, GrowsPastASlab) {
+TEST_F(NgramCacheTest, GrowsBeyondOneSlab) {
   NgramCache cache(*backend_, 2, 600, nullptr);
   for (Token token = 1; token <= 700; ++token) Keep(cache, token);
   for (Token token = 1; token <= 700; ++token) {
-    ASSERT_EQ(Known(cache, token), token <= 100 ? 0 : token);
+    ASSERT_EQ(StoredValue(cache, token), token <= 100 ? 0 : token);
   }
 }
 
 // Evicted states are found again in the spill file.
-TEST_F(NgramCacheTest, WhatMakesRoomGoesToTheFile) {
+TEST_F(NgramCacheTest, FindsEvictedStatesInTheSpillFile) {
   const std::string path = folder_ / "spilt";
   NgramCache cache(*backend_, 2, 2, *SpillFile::Create(path, 2));
   for (const Token token : {1, 2, 3, 4, 5}) Keep(cache, token);
-  for (const Token token : {1, 2, 3, 4, 5, 1}) EXPECT_EQ(Known(cache, token), token);
-  EXPECT_EQ(Known(cache, 6), 0);
-  EXPECT_EQ(cache.counts().from_file, 6);  // each had been evicted by the time it was looked up
-  EXPECT_FALSE(MappedFile::Open(path).ok()) << "the name stays behind";
+  for (const Token token : {1, 2, 3, 4, 5, 1}) EXPECT_EQ(StoredValue(cache, token), token);
+  EXPECT_EQ(StoredValue(cache, 6), 0);
+  EXPECT_EQ(cache.lookups().from_file, 6);  // each had been evicted by the time it was looked up
+  EXPECT_FALSE(MappedFile::Open(path).ok()) << "the spill file is still in its folder";
 }
 
 // A spill file must be a new file, so that no other file is overwritten.
-TEST_F(NgramCacheTest, AnExistingFileIsNotSpiltInto) {
+TEST_F(NgramCacheTest, RefusesAnExistingSpillFile) {
   const std::string path = folder_ / "precious";
   ASSERT_TRUE(WriteFileAtomically(path, "x").ok());
   EXPECT_THAT(SpillFile::Create(path, 2).error().message, HasSubstr("expected a new file"));
 }
 
-TEST(NgramCountsTest, MostFrequentFirst) {
+TEST(NgramCountsTest, FilesListTheMostFrequentFirst) {
   const TemporaryDirectory folder;
   const std::vector<std::vector<Token>> documents = {{1, 2, 1, 2, 1, 2}, {3}};
   const std::string text = CountNgrams(documents, 2, 3);
@@ -117,7 +117,7 @@ TEST(NgramCountsTest, MostFrequentFirst) {
   };
   EXPECT_EQ(complaint(""), "read");
   for (const char* wrong : {"3 1\n", "1 1 2\n3 1 4\n", "3 1 -2", "x 1 2", "3 1 2 0", "3 1 2x"}) {
-    EXPECT_THAT(complaint(wrong), HasSubstr("is not a count and the ids of 2 tokens below 4"))
+    EXPECT_THAT(complaint(wrong), HasSubstr("expected a count and the ids of 2 tokens below 4"))
         << wrong;
   }
   EXPECT_THAT(complaint("1 1 2\n3 1 4\n"), HasSubstr("line 2"));
@@ -156,27 +156,27 @@ TEST_F(ChimeraTest, NgramStatesAreThoseOfThePaper) {
     const Row expected = Times(draft.values("ngram.output.weight"), u);
     for (size_t i = 0; i < hidden; ++i) ASSERT_NEAR(states[r * hidden + i], expected[i], 1e-5);
   }
-  EXPECT_EQ((*net)->ngrams().counts().asked, 3);
+  EXPECT_EQ((*net)->ngrams().lookups().total, 3);
 }
 
 // The cache is filled with the most frequent n-grams of the file `warm`, as many as fit.
-TEST_F(ChimeraTest, TheCacheMayBeginWarm) {
+TEST_F(ChimeraTest, PreloadedNgramsAreCached) {
   RandomChimera(Target(), {}, 3).Write(ChimeraInfo(Target(), {}), path_);
   ASSERT_TRUE(WriteFileAtomically(folder_ / "counts", "9 4 17 2\n3 1 1 1\n1 5 6 7\n").ok());
   EXPECT_TRUE(Open({{"warm", folder_ / "counts"}, {"cache_entries", 2}}).ok());
   const auto net = ChimeraNet::Load(*DraftFile::Open(path_), *model_, {.entries = 2});
   ASSERT_TRUE(net.ok());
   NgramEncoder& encoder = (*net)->ngrams();
-  EXPECT_TRUE(encoder.Learn(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2)).ok());
+  EXPECT_TRUE(encoder.Preload(*ReadNgramCounts(folder_ / "counts", 3, config_.vocab, 2)).ok());
   const Buffer out = *backend_->Allocate(DType::kF32, 1, config_.hidden);
   for (const Ngram& ngram : {Ngram{4, 17, 2}, {1, 1, 1}, {5, 6, 7}}) {
     EXPECT_TRUE(encoder.Encode(std::span(&ngram, 1), out.tensor).ok());
   }
-  EXPECT_EQ(encoder.counts().from_memory, 2);
+  EXPECT_EQ(encoder.lookups().from_memory, 2);
 }
 
 // Files with metadata or tensors that do not fit, and wrong options, are errors.
-TEST_F(ChimeraTest, RefusesWhatIsNotItsOwn) {
+TEST_F(ChimeraTest, RefusesDraftsAndOptionsThatDoNotFit) {
   const auto complaint = [&](const ChimeraShape& shape, const std::function<void(DraftInfo&)>& set,
                              const Json& options = Json::object()) {
     DraftInfo info = ChimeraInfo(Target(), shape);
@@ -185,9 +185,9 @@ TEST_F(ChimeraTest, RefusesWhatIsNotItsOwn) {
     const auto drafter = Open(options);
     return drafter.ok() ? "built" : drafter.error().message;
   };
-  const auto as_it_is = [](DraftInfo&) {};
-  EXPECT_EQ(complaint({}, as_it_is), "built");
-  EXPECT_EQ(complaint({2, 5, true}, as_it_is), "built");
+  const auto unchanged = [](DraftInfo&) {};
+  EXPECT_EQ(complaint({}, unchanged), "built");
+  EXPECT_EQ(complaint({2, 5, true}, unchanged), "built");
   EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.ngram = 0; }),
               HasSubstr("foretoken.draft.ngram is 0, expected 1 to 5"));
   EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.ngram = 2; }), HasSubstr("'ngram.res.weight'"));
@@ -199,8 +199,8 @@ TEST_F(ChimeraTest, RefusesWhatIsNotItsOwn) {
               HasSubstr("'head.0.proj.weight' is missing"));
   EXPECT_THAT(complaint({}, [](DraftInfo& i) { i.target.hidden = 64; }),
               HasSubstr("made for another target"));
-  EXPECT_THAT(complaint({}, as_it_is, {{"cache_entries", -1}}), HasSubstr("cache_entries"));
-  EXPECT_THAT(complaint({}, as_it_is, {{"warm", folder_ / "missing"}}), HasSubstr("missing"));
+  EXPECT_THAT(complaint({}, unchanged, {{"cache_entries", -1}}), HasSubstr("cache_entries"));
+  EXPECT_THAT(complaint({}, unchanged, {{"warm", folder_ / "missing"}}), HasSubstr("missing"));
 }
 
 }  // namespace

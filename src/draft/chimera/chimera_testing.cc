@@ -9,11 +9,11 @@
 namespace foretoken {
 namespace {
 
-// Adds `block` [rows, cols] to the last columns of `matrix` [rows, wide].
-void AddToLastColumns(const std::vector<float>& block, size_t cols, size_t wide,
+// Adds `block` [rows, cols] to the last columns of `matrix` [rows, matrix_cols].
+void AddToLastColumns(const std::vector<float>& block, size_t cols, size_t matrix_cols,
                       std::vector<float>& matrix) {
   for (size_t i = 0; i < block.size(); ++i) {
-    matrix[i / cols * wide + (wide - cols) + i % cols] += block[i];
+    matrix[i / cols * matrix_cols + (matrix_cols - cols) + i % cols] += block[i];
   }
 }
 
@@ -77,7 +77,7 @@ class ChimeraTracer {
   }
 
   // Feeds feature 0, state 1, feature 1, ..., and the state of the root, whose output is returned.
-  Tensor Text(Tensor features) {
+  Tensor FeedText(Tensor features) {
     const Tensor rows = *net_.Features(2 * root_);
     RowBatch batch;
     for (Pos p = 0; p < root_; ++p) {
@@ -89,7 +89,7 @@ class ChimeraTracer {
     return LastOutput(batch);
   }
 
-  Tensor Drafted(int depth) {
+  Tensor FeedDrafted(int depth) {
     RowBatch batch;
     EncodeState(root_ + depth, *net_.Features(1));
     AddRow(batch, 0, root_ + depth, cache_->provisional() - 1);
@@ -129,7 +129,7 @@ Result<std::vector<std::vector<float>>> TraceChimera(const std::string& draft, M
   ChimeraTracer tracer(*net, tokens, drafted);
   std::vector<std::vector<float>> logits;
   for (int k = 0; k < net->heads() && k <= std::ssize(drafted); ++k) {
-    const Tensor output = k == 0 ? tracer.Text(given.tensor) : tracer.Drafted(k);
+    const Tensor output = k == 0 ? tracer.FeedText(given.tensor) : tracer.FeedDrafted(k);
     const Tensor input = *net->HeadInput(1);
     backend.StoreRows(given.tensor.Rows(rows - 1, 1), input.Cols(0, hidden));
     backend.StoreRows(output, input.Cols(hidden, hidden));

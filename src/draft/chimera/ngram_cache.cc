@@ -14,9 +14,9 @@ Tensor NgramCache::Row(int row) const {
 }
 
 Result<bool> NgramCache::Find(const Ngram& ngram, Tensor out) {
-  ++counts_.asked;
+  ++lookups_.total;
   if (const auto found = places_.find(ngram); found != places_.end()) {
-    ++counts_.from_memory;
+    ++lookups_.from_memory;
     used_.splice(used_.begin(), used_, found->second);
     backend_.StoreRows(Row(found->second->row), out);
     return true;
@@ -24,7 +24,7 @@ Result<bool> NgramCache::Find(const Ngram& ngram, Tensor out) {
   if (spill_ == nullptr) return false;
   scratch_.resize(static_cast<size_t>(width_));
   if (!spill_->Get(ngram, scratch_)) return false;
-  ++counts_.from_file;
+  ++lookups_.from_file;
   backend_.Upload(scratch_.data(), out);
   FT_RETURN_IF_ERROR(Keep(ngram, out));
   return true;

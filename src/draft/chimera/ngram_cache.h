@@ -15,8 +15,8 @@
 namespace foretoken {
 
 // Numbers of look-ups: in all, answered from memory, and answered from the spill file.
-struct NgramCounts {
-  int64_t asked = 0, from_memory = 0, from_file = 0;
+struct NgramLookups {
+  int64_t total = 0, from_memory = 0, from_file = 0;
 };
 
 // Thread-safety: one thread.
@@ -33,7 +33,7 @@ class NgramCache {
   // Adds the state `row` [1, width]. If memory is full, the least recently used state is evicted.
   Status Keep(const Ngram& ngram, Tensor row);
 
-  const NgramCounts& counts() const { return counts_; }
+  const NgramLookups& lookups() const { return lookups_; }
 
  private:
   struct Entry {
@@ -50,7 +50,7 @@ class NgramCache {
   std::unordered_map<Ngram, std::list<Entry>::iterator, NgramHash> places_;
   std::vector<Buffer> slabs_;
   std::vector<float> scratch_;  // [width]
-  NgramCounts counts_;
+  NgramLookups lookups_;
 };
 
 }  // namespace foretoken

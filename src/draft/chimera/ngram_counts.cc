@@ -56,13 +56,13 @@ std::string CountNgrams(std::span<const std::vector<Token>> documents, int n, si
 Result<std::vector<Ngram>> ReadNgramCounts(const std::string& path, int n, int vocab, int most) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   std::vector<Ngram> ngrams;
-  std::string_view left = file.text();
-  while (!left.empty() && std::ssize(ngrams) < most) {
-    const std::string_view line = left.substr(0, left.find('\n'));
-    left.remove_prefix(std::min(left.size(), line.size() + 1));
+  std::string_view rest = file.text();
+  while (!rest.empty() && std::ssize(ngrams) < most) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
     if (!ReadLine(line, n, vocab, ngrams.emplace_back())) {
       return Error{path + ": line " + std::to_string(ngrams.size()) +
-                   " is not a count and the ids of " + std::to_string(n) + " tokens below " +
+                   ": expected a count and the ids of " + std::to_string(n) + " tokens below " +
                    std::to_string(vocab)};
     }
   }

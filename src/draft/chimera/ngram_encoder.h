@@ -23,11 +23,11 @@ class NgramEncoder {
   NgramEncoder(Backend& backend, const Weight& embedding, NgramWeights weights, NgramCache cache);
 
   int n() const { return weights_.n; }
-  const NgramCounts& counts() const { return cache_.counts(); }
+  const NgramLookups& lookups() const { return cache_.lookups(); }
   // Writes the states of `ngrams` to out [ngrams, hidden]. Errors, here and below: out of memory.
   Status Encode(std::span<const Ngram> ngrams, Tensor out);
   // Computes and caches the states of `ngrams`. Earlier n-grams then count as more recently used.
-  Status Learn(std::span<const Ngram> ngrams);
+  Status Preload(std::span<const Ngram> ngrams);
 
  private:
   Result<Tensor> Compute(std::span<const Ngram> ngrams);

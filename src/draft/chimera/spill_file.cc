@@ -16,7 +16,7 @@ constexpr size_t kMostSpilledRows = 1 << 20;
 Result<std::unique_ptr<SpillFile>> SpillFile::Create(const std::string& path, int width) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    return Error{path + ": cannot be made: " + std::strerror(errno) + "; expected a new file"};
+    return Error{path + ": cannot be created: " + std::strerror(errno) + "; expected a new file"};
   }
   unlink(path.c_str());
   return std::unique_ptr<SpillFile>(new SpillFile(file, width));

@@ -32,8 +32,8 @@ class TwinWriter {
     const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
     Vector(block + "attn_norm.weight", c.hidden);
     Vector(block + "ffn_norm.weight", c.hidden);
-    Matrix(block + "attn_q.weight", q, c.hidden, /*rotated=*/true);
-    Matrix(block + "attn_k.weight", kv, c.hidden, /*rotated=*/true);
+    Matrix(block + "attn_q.weight", q, c.hidden, /*has_rope=*/true);
+    Matrix(block + "attn_k.weight", kv, c.hidden, /*has_rope=*/true);
     Matrix(block + "attn_v.weight", kv, c.hidden);
     Matrix(block + "attn_output.weight", c.hidden, q);
     Matrix(block + "ffn_gate.weight", c.ffn, c.hidden);
@@ -53,9 +53,9 @@ class TwinWriter {
     Add(name, {n}, VectorValues(target_.weights, target_.backend, name, n));
   }
 
-  void Matrix(const std::string& name, int64_t rows, int64_t cols, bool rotated = false) {
+  void Matrix(const std::string& name, int64_t rows, int64_t cols, bool has_rope = false) {
     std::vector<float> values = MatrixValues(target_.weights, target_.backend, name, rows, cols);
-    if (rotated) {
+    if (has_rope) {
       std::vector<float> permuted(values.size());
       PermuteForInterleavedRope(std::as_bytes(std::span(values)),
                                 static_cast<size_t>(cols) * sizeof(float), target_.config.head_dim,

@@ -12,10 +12,10 @@ bool IsPadding(const TokenizerData& data, size_t id) {
          piece.starts_with("[PAD");
 }
 
-Error Differs(const std::string& path, size_t id, const std::string& draft,
-              const std::string& target) {
-  return Error{path + ": token " + std::to_string(id) + " is " + draft + ", the target's " +
-               target + "; a draft model needs the target's own vocabulary"};
+Error DifferenceAt(const std::string& path, size_t id, const std::string& draft,
+                   const std::string& target) {
+  return Error{path + ": token " + std::to_string(id) + " is " + draft + " in the draft and " +
+               target + " in the target; a draft model needs the target's own vocabulary"};
 }
 
 std::string Quoted(const std::string& piece) { return "'" + piece + "'"; }
@@ -29,13 +29,13 @@ Status CheckSameVocabulary(const TokenizerData& target, const TokenizerData& dra
   for (size_t id = 0; id < common; ++id) {
     if (target.tokens[id] == draft.tokens[id]) continue;
     if (IsPadding(target, id) && IsPadding(draft, id)) continue;
-    return Differs(path, id, Quoted(draft.tokens[id]), Quoted(target.tokens[id]));
+    return DifferenceAt(path, id, Quoted(draft.tokens[id]), Quoted(target.tokens[id]));
   }
   for (size_t id = common; id < draft.tokens.size(); ++id) {
-    if (!IsPadding(draft, id)) return Differs(path, id, Quoted(draft.tokens[id]), "missing");
+    if (!IsPadding(draft, id)) return DifferenceAt(path, id, Quoted(draft.tokens[id]), "missing");
   }
   for (size_t id = common; id < target.tokens.size(); ++id) {
-    if (!IsPadding(target, id)) return Differs(path, id, "missing", Quoted(target.tokens[id]));
+    if (!IsPadding(target, id)) return DifferenceAt(path, id, "missing", Quoted(target.tokens[id]));
   }
   return {};
 }

@@ -16,8 +16,9 @@ size_t Eagle::StateBytes(const DraftState& state) const {
 
 Status Eagle::Propose(std::span<const DraftSlot> batch) {
   return DraftLevels(batch, [&](std::span<const DraftLevel> levels) -> Status {
-    FT_ASSIGN_OR_RETURN(const Tensor outputs,
-                        levels[0].nodes[0] == 0 ? Roots(batch, levels) : OutputsOf(batch, levels));
+    FT_ASSIGN_OR_RETURN(const Tensor outputs, levels[0].nodes[0] == 0
+                                                  ? GatherRootOutputs(batch, levels)
+                                                  : FeedNodes(batch, levels));
     FT_ASSIGN_OR_RETURN(const Tensor logits, net_->Logits(outputs));
     offers().Offer(PlacesOf(batch, levels), logits, net_->vocabulary());
     return {};
@@ -26,7 +27,8 @@ Status Eagle::Propose(std::span<const DraftSlot> batch) {
 
 // Gathers the stored output of each sequence's last committed row, whose token is the root. It
 // already predicts the root's continuations, so the root needs no pass.
-Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels) {
+Result<Tensor> Eagle::GatherRootOutputs(std::span<const DraftSlot> batch,
+                                        std::span<const DraftLevel> levels) {
   FT_ASSIGN_OR_RETURN(const Tensor roots, net_->Features(static_cast<int>(levels.size())));
   for (size_t l = 0; l < levels.size(); ++l) {
     net_->backend().StoreRows(StateOf(batch[levels[l].slot]).root.tensor,
@@ -37,7 +39,7 @@ Result<Tensor> Eagle::Roots(std::span<const DraftSlot> batch, std::span<const Dr
 
 // Feeds the levels' nodes to the network and returns their outputs. The feature of a node is the
 // output from which its token was predicted.
-Result<Tensor> Eagle::OutputsOf(std::span<const DraftSlot> batch,
+Result<Tensor> Eagle::FeedNodes(std::span<const DraftSlot> batch,
                                 std::span<const DraftLevel> levels) {
   int rows = 0;
   for (const DraftLevel& level : levels) rows += static_cast<int>(level.nodes.size());

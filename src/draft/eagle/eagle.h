@@ -35,8 +35,9 @@ class Eagle final : public FeatureDrafter {
   };
 
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
-  Result<Tensor> OutputsOf(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
-  Result<Tensor> Roots(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<Tensor> FeedNodes(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
+  Result<Tensor> GatherRootOutputs(std::span<const DraftSlot> batch,
+                                   std::span<const DraftLevel> levels);
 
   std::unique_ptr<EagleModule> net_;
 };

@@ -33,13 +33,13 @@ Result<std::unique_ptr<EagleNet>> EagleNet::Load(std::unique_ptr<DraftFile> file
     weights.layers.push_back(loader.Layer(config, layer, EagleSpec::HasAttentionNorm(layer)));
   }
   FT_RETURN_IF_ERROR(loader.status());
-  HeadSpec scores;  // empty: the target's head
-  const TensorSpec own = spec.Head();
-  if (file->Has(own.name)) {
-    scores = {.names = {own.name}, .rows = own.rows(), .cols = own.cols()};
+  HeadSpec head_spec;  // empty: the target's head
+  const TensorSpec own_head = spec.Head();
+  if (file->Has(own_head.name)) {
+    head_spec = {.names = {own_head.name}, .rows = own_head.rows(), .cols = own_head.cols()};
   }
   FT_ASSIGN_OR_RETURN(DraftHead head,
-                      DraftHead::Load(rule, scores, *file, *weights.source, target,
+                      DraftHead::Load(rule, head_spec, *file, *weights.source, target,
                                       weights.fc->bytes() + WeightBytes(weights.layers)));
   return std::unique_ptr<EagleNet>(
       new EagleNet(std::move(file), std::move(weights), std::move(head), target));

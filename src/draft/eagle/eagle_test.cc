@@ -46,7 +46,7 @@ class EagleTest : public TrainedDrafterTest {
 
 TEST_F(EagleTest, StepsAreThoseOfThePaper) {
   DraftBuilder draft = RandomEagle(Target(), 3);
-  PlainEagle plain(
+  PlainEagle reference(
       config_, draft,
       MatrixValues(*weights_, *backend_, "token_embd.weight", config_.vocab, config_.hidden));
   const std::vector<float> head =
@@ -61,14 +61,15 @@ TEST_F(EagleTest, StepsAreThoseOfThePaper) {
   ASSERT_EQ(trace->rows, 8);
   Row last;
   for (int r = 0; r < 8; ++r) {
-    const bool pair = r < 5;
+    const bool is_pair = r < 5;
     const auto d = static_cast<size_t>(config_.hidden);
     Row feature = last;
-    if (pair)
+    if (is_pair)
       feature.assign(features.begin() + r * config_.hidden,
                      features.begin() + (r + 1) * config_.hidden);
-    last = plain.Step(
-        pair ? tokens[static_cast<size_t>(r) + 1] : drafted[static_cast<size_t>(r) - 5], feature);
+    last = reference.Step(
+        is_pair ? tokens[static_cast<size_t>(r) + 1] : drafted[static_cast<size_t>(r) - 5],
+        feature);
     const Row logits = Times(head, last);
     for (size_t i = 0; i < d; ++i) {
       ASSERT_NEAR(trace->hidden[static_cast<size_t>(r) * d + i], last[i], 1e-4) << "row " << r;
@@ -80,7 +81,7 @@ TEST_F(EagleTest, StepsAreThoseOfThePaper) {
 }
 
 // Drafts of another method, target or shape, and unknown options, are errors.
-TEST_F(EagleTest, RefusesWhatIsNotItsOwn) {
+TEST_F(EagleTest, RefusesDraftsAndOptionsThatDoNotFit) {
   EXPECT_EQ(Complaint(Open()), "built");
   EXPECT_EQ(Complaint(Build("hass", {{"draft", path_}})), "built");
   EXPECT_THAT(Complaint(Build("eagle", Json::object())), HasSubstr("option draft is missing"));

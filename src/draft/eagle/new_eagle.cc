@@ -8,11 +8,12 @@
 namespace foretoken {
 namespace {
 
-Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view other,
+Result<std::unique_ptr<Drafter>> New(std::string_view name, std::string_view other_method,
                                      const DraftContext& context) {
   CachedDraftOptions options;
   FT_RETURN_IF_ERROR(ReadOptions(name, context.options, options));
-  FT_ASSIGN_OR_RETURN(auto file, OpenTrained(options.file, context, {name, other}, options.tokens));
+  FT_ASSIGN_OR_RETURN(auto file,
+                      OpenTrained(options.file, context, {name, other_method}, options.tokens));
   FT_RETURN_IF_ERROR(CheckCacheType(file->config(), options.cache_type));
   FT_ASSIGN_OR_RETURN(auto net, EagleNet::Load(std::move(file), context.target, options.tokens));
   return std::unique_ptr<Drafter>(

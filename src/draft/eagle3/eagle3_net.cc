@@ -46,22 +46,22 @@ Result<std::vector<int>> TapsOf(const DraftFile& file, int layers) {
 // Empty: row i scores token i, and the head has the target's whole vocabulary.
 Result<std::vector<Token>> TokensOf(const DraftFile& file, WeightSource& source, Backend& backend,
                                     const Eagle3Spec& spec) {
-  const int own = file.config().vocab;
+  const int draft_vocab = file.config().vocab;
   const auto target_vocab = static_cast<int>(spec.vocab);
   const TensorSpec map = spec.TokenMap();
   const std::string label = file.path() + ": tensor '" + map.name + "' ";
   std::vector<Token> tokens;
   if (!file.Has(map.name)) {
-    if (own == target_vocab) return tokens;
-    return Error{label + "is missing, expected the offsets of " + std::to_string(own) +
+    if (draft_vocab == target_vocab) return tokens;
+    return Error{label + "is missing, expected the offsets of " + std::to_string(draft_vocab) +
                  " tokens of the draft to the target's " + std::to_string(target_vocab)};
   }
   FT_ASSIGN_OR_RETURN(const Buffer buffer, source.Vector(map.name, map.rows()));
-  std::vector<float> offsets(static_cast<size_t>(own));
+  std::vector<float> offsets(static_cast<size_t>(draft_vocab));
   backend.Download(buffer.tensor, offsets.data());
   std::vector<bool> taken(static_cast<size_t>(target_vocab));
   tokens.reserve(offsets.size());
-  for (int i = 0; i < own; ++i) {
+  for (int i = 0; i < draft_vocab; ++i) {
     const double token = i + static_cast<double>(offsets[static_cast<size_t>(i)]);
     // Negated so that NaN is refused too.
     if (!(token >= 0 && token < target_vocab && token == std::floor(token))) {
@@ -104,12 +104,12 @@ Result<std::unique_ptr<Eagle3Net>> Eagle3Net::Load(std::unique_ptr<DraftFile> fi
   weights.norm = LoadVector(loader, spec.Norm());
   FT_RETURN_IF_ERROR(loader.status());
   const TensorSpec matrix = spec.Head();
-  const HeadSpec scores{.names = {matrix.name},
-                        .rows = matrix.rows(),
-                        .cols = matrix.cols(),
-                        .tokens = std::move(tokens)};
-  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, scores, *file, *weights.source, target,
-                                                      WeightBytes(weights.layers)));
+  const HeadSpec head_spec{.names = {matrix.name},
+                           .rows = matrix.rows(),
+                           .cols = matrix.cols(),
+                           .tokens = std::move(tokens)};
+  FT_ASSIGN_OR_RETURN(DraftHead head, DraftHead::Load(rule, head_spec, *file, *weights.source,
+                                                      target, WeightBytes(weights.layers)));
   return std::unique_ptr<Eagle3Net>(
       new Eagle3Net(std::move(file), std::move(weights), std::move(taps), std::move(head), target));
 }

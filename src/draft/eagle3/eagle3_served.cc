@@ -22,14 +22,14 @@ Status AdaptEagle3(const ServedForm& form, const DraftInfo& info, const std::str
   const int layers = info.target.layers;
   std::vector<int> taps = info.taps;
   for (int& tap : taps) tap += tap < 0 ? layers + 1 : 0;
-  const bool by_default = taps.empty() || taps == Eagle3Spec::Taps(layers);
-  if (by_default) return {};
-  const bool has_none = form.layout == "eagle";
-  if (has_none || taps.front() < 1 || taps.back() >= layers) {
-    return Error{
-        path + ": reads hidden states " + JsonText(Json(taps)) + ", expected " +
-        (has_none ? "2, N/2 and N - 3 of the target's N layers" : "states between two layers") +
-        " for layout '" + std::string(form.layout) + "'"};
+  const bool reads_default_taps = taps.empty() || taps == Eagle3Spec::Taps(layers);
+  if (reads_default_taps) return {};
+  const bool has_fixed_taps = form.layout == "eagle";
+  if (has_fixed_taps || taps.front() < 1 || taps.back() >= layers) {
+    return Error{path + ": reads hidden states " + JsonText(Json(taps)) + ", expected " +
+                 (has_fixed_taps ? "2, N/2 and N - 3 of the target's N layers"
+                                 : "states between two layers") +
+                 " for layout '" + std::string(form.layout) + "'"};
   }
   if (form.layout == "vllm") {
     config[Eagle3Spec::kTapsField] = taps;

@@ -71,8 +71,8 @@ class Eagle3Test : public TrainedDrafterTest {
     const CandidateTree text = CandidateTree::Chain(given);
     std::vector<Node> path(given.size());
     std::iota(path.begin(), path.end(), 0);
-    const Observation seen{*state, given, tokens_[5], text, path, taps, true, true};
-    EXPECT_TRUE(drafter->Observe(std::span(&seen, 1)).ok());
+    const Observation observation{*state, given, tokens_[5], text, path, taps, true, true};
+    EXPECT_TRUE(drafter->Observe(std::span(&observation, 1)).ok());
     const KeepAllPolicy policy;
     TreeBuilder builder(tokens_[5], {.max_nodes = 64, .max_depth = 1}, policy);
     const SamplingParams sampling;
@@ -93,18 +93,18 @@ TEST_F(Eagle3Test, StepsAreThoseOfThePaper) {
   const std::vector<Token> drafted = {8, 8, 0};
   const EagleTrace trace = TraceEagle3(*Net(), tokens_, tapped_, drafted);
   ASSERT_EQ(trace.rows, 8);
-  Row last;
+  Row output;
   for (int r = 0; r < 8; ++r) {
-    const bool pair = r < 5;
+    const bool is_pair = r < 5;
     const auto d = static_cast<size_t>(config_.hidden), row = static_cast<size_t>(r);
     // A drafted token's feature is the output of the row before it, used as it is: only the
     // target's hidden states are fused.
-    const Row feature = pair ? plain.Fused(RowOf(tapped_, r, 3 * config_.hidden)) : last;
-    last = plain.Step(pair ? tokens_[row + 1] : drafted[row - 5], feature);
-    const Row logits = plain.Logits(last);
+    const Row feature = is_pair ? plain.Fused(RowOf(tapped_, r, 3 * config_.hidden)) : output;
+    output = plain.Step(is_pair ? tokens_[row + 1] : drafted[row - 5], feature);
+    const Row logits = plain.Logits(output);
     ASSERT_EQ(logits.size(), 33u);
     for (size_t i = 0; i < d; ++i) {
-      ASSERT_NEAR(trace.hidden[row * d + i], last[i], 1e-4) << "row " << r;
+      ASSERT_NEAR(trace.hidden[row * d + i], output[i], 1e-4) << "row " << r;
     }
     for (size_t v = 0; v < logits.size(); ++v) {
       ASSERT_NEAR(trace.logits[row * logits.size() + v], logits[v], 1e-4);
@@ -112,7 +112,7 @@ TEST_F(Eagle3Test, StepsAreThoseOfThePaper) {
   }
 }
 
-TEST_F(Eagle3Test, GuessesTheTokensOfItsVocabulary) {
+TEST_F(Eagle3Test, GuessesEveryTokenOfItsVocabularyAndNoOther) {
   const auto net = Net();
   const std::vector<Token> known = Eagle3Vocabulary(config_.vocab);
   ASSERT_LT(known.size(), static_cast<size_t>(config_.vocab));
@@ -126,9 +126,9 @@ TEST_F(Eagle3Test, GuessesTheTokensOfItsVocabulary) {
   std::vector<Token> guessed;
   for (Node n = 1; n < tree.size(); ++n) {
     guessed.push_back(tree.token(n));
-    const auto at = std::ranges::find(known, tree.token(n));
-    ASSERT_NE(at, known.end()) << "token " << tree.token(n);
-    EXPECT_NEAR(tree.log_q(n), logits[static_cast<size_t>(at - known.begin())] - std::log(sum),
+    const auto found = std::ranges::find(known, tree.token(n));
+    ASSERT_NE(found, known.end()) << "token " << tree.token(n);
+    EXPECT_NEAR(tree.log_q(n), logits[static_cast<size_t>(found - known.begin())] - std::log(sum),
                 1e-4);
   }
   EXPECT_THAT(guessed, testing::UnorderedElementsAreArray(known));
@@ -153,7 +153,7 @@ TEST_F(Eagle3Test, ReadsThreeHiddenStates) {
 }
 
 // Drafts of another method or shape, wrong taps and unknown options are errors.
-TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
+TEST_F(Eagle3Test, RefusesDraftsAndOptionsThatDoNotFit) {
   EXPECT_EQ(Complaint(Open()), "built");
   EXPECT_THAT(Complaint(Build("eagle", {{"draft", path_}})), HasSubstr("use --drafter eagle3"));
   EXPECT_THAT(Complaint(Open({{"gamma", 3}})), HasSubstr("gamma"));
@@ -174,7 +174,7 @@ TEST_F(Eagle3Test, RefusesWhatIsNotItsOwn) {
 }
 
 // A `d2t` that does not map the draft's tokens to distinct tokens of the target is an error.
-TEST_F(Eagle3Test, RefusesAMapThatIsNone) {
+TEST_F(Eagle3Test, RejectsInvalidTokenMaps) {
   const auto complaint = [&](size_t index, float offset) {
     DraftBuilder draft = RandomEagle3(Target(), 3);
     draft.values("d2t")[index] = offset;
@@ -186,10 +186,10 @@ TEST_F(Eagle3Test, RefusesAMapThatIsNone) {
   EXPECT_THAT(complaint(1, 0.5f), HasSubstr("'d2t' maps the draft's token 1 to 1.5"));
   EXPECT_THAT(complaint(1, std::nanf("")), HasSubstr("'d2t' maps the draft's token 1 to nan"));
   EXPECT_THAT(complaint(1, -1), HasSubstr("token 1 to 0, where another one is mapped to"));
-  EXPECT_EQ(complaint(1, 2), "built") << "any order will do";
-  DraftBuilder none(1);
-  none.AddRandom("output_norm.weight", {32}, 1);
-  none.Write(Eagle3Info(Target()), path_);
+  EXPECT_EQ(complaint(1, 2), "built") << "the tokens need not be in order";
+  DraftBuilder without_map(1);
+  without_map.AddRandom("output_norm.weight", {32}, 1);
+  without_map.Write(Eagle3Info(Target()), path_);
   EXPECT_THAT(Complaint(Open()), HasSubstr("'d2t' is missing, expected the offsets of 33 tokens"));
 }
 

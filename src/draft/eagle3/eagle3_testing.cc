@@ -13,9 +13,9 @@ bool IsKnown(Token token) { return token % 5 != 3; }
 
 // A copy of `target` with every text split into its tokens at even and at odd positions, so that
 // followers are two steps apart.
-TestTarget EveryOther(const TestTarget& target) {
-  TestTarget other = target;
-  other.texts = [texts = target.texts] {
+TestTarget SplitAlternately(const TestTarget& target) {
+  TestTarget split = target;
+  split.texts = [texts = target.texts] {
     std::vector<std::vector<Token>> parts;
     for (const std::vector<Token>& text : texts()) {
       parts.resize(parts.size() + 2);
@@ -23,7 +23,7 @@ TestTarget EveryOther(const TestTarget& target) {
     }
     return parts;
   };
-  return other;
+  return split;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
   draft.AddRandom(spec.Projection(), 0.02f);
   // The first tap is the embedding of token i. The row's own token is i + 1 and it predicts token
   // i + 2, so a matrix of followers two steps apart is added to the columns that multiply this tap.
-  const std::vector<float> follower = FollowerMatrix(EveryOther(target));
+  const std::vector<float> follower = FollowerMatrix(SplitAlternately(target));
   std::vector<float>& fc = draft.values(spec.Projection().name);
   const auto width = static_cast<size_t>(hidden);
   for (size_t r = 0; r < width; ++r) {
@@ -57,13 +57,13 @@ DraftBuilder RandomEagle3(const TestTarget& target, uint64_t seed) {
   draft.AddRandom(spec.Norm(), 0.1f, 1);
   const std::vector<float> head =
       MatrixValues(target.weights, target.backend, "output.weight", c.vocab, hidden);
-  std::vector<float> own, offsets;
+  std::vector<float> rows, offsets;
   for (const Token token : tokens) {
     const auto row = head.begin() + static_cast<std::ptrdiff_t>(token) * hidden;
-    own.insert(own.end(), row, row + hidden);
+    rows.insert(rows.end(), row, row + hidden);
     offsets.push_back(static_cast<float>(token) - static_cast<float>(offsets.size()));
   }
-  draft.Add(spec.Head(), std::move(own));
+  draft.Add(spec.Head(), std::move(rows));
   draft.Add(spec.TokenMap(), std::move(offsets));
   return draft;
 }

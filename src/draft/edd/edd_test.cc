@@ -75,20 +75,20 @@ TEST_F(EddTest, StepsAreThoseOfThePaper) {
 }
 
 // The logits do not depend on how the text is divided into passes, even with several layers.
-TEST_F(EddTest, PassesOverTheTextChangeNothing) {
+TEST_F(EddTest, LogitsDoNotDependOnPasses) {
   const std::vector<Token> text = {4, 17, 2, 40, 9, 1, 30}, path = {33, 8};
   std::vector<float> states(text.size() * static_cast<size_t>(config_.hidden));
   for (size_t i = 0; i < states.size(); ++i) states[i] = std::cos(static_cast<float>(i));
   RandomEdd(Target(), 3, /*layers=*/2).Write(EddInfo(Target(), 4, /*layers=*/2), path_);
   const auto net = EddNet::Load(*DraftFile::Open(path_), *model_);
   ASSERT_TRUE(net.ok()) << net.error().message;
-  const std::vector<float> whole = TraceEdd(**net, text, states, path);
-  EXPECT_EQ(TraceEdd(**net, text, states, path, 3), whole);
-  EXPECT_EQ(TraceEdd(**net, text, states, path, 1), whole);
+  const std::vector<float> one_pass = TraceEdd(**net, text, states, path);
+  EXPECT_EQ(TraceEdd(**net, text, states, path, 3), one_pass);
+  EXPECT_EQ(TraceEdd(**net, text, states, path, 1), one_pass);
 }
 
 // The drafter's only tap is the hidden state that the file names; a VDM has none.
-TEST_F(EddTest, NeedsTheStateItReads) {
+TEST_F(EddTest, NeedsTheHiddenStateItReads) {
   for (const int tap : {0, 1, 4}) {
     RandomEdd(Target(), 3).Write(EddInfo(Target(), tap), path_);
     const auto drafter = Open();
@@ -102,7 +102,7 @@ TEST_F(EddTest, NeedsTheStateItReads) {
 }
 
 // Drafts of another method or with other taps, and unknown options, are errors.
-TEST_F(EddTest, RefusesWhatIsNotItsOwn) {
+TEST_F(EddTest, RefusesDraftsAndOptionsThatDoNotFit) {
   const DraftBuilder draft = RandomEdd(Target(), 3);
   DraftInfo info = EddInfo(Target(), 1);
   const auto complaint = [&](const DraftInfo& written) {

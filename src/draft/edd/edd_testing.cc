@@ -20,8 +20,8 @@ DraftBuilder RandomEdd(const TestTarget& target, uint64_t seed, int layers) {
   const std::vector<Token> followers = CommonFollowers(target.texts(), c.vocab);
   std::vector<float>& embedding = draft.values(spec.Embedding().name);
   for (size_t x = 0; x < followers.size(); ++x) {
-    const float* to = head.data() + static_cast<size_t>(followers[x]) * hidden;
-    for (size_t i = 0; i < hidden; ++i) embedding[x * hidden + i] += 2 * to[i];
+    const float* follower_row = head.data() + static_cast<size_t>(followers[x]) * hidden;
+    for (size_t i = 0; i < hidden; ++i) embedding[x * hidden + i] += 2 * follower_row[i];
   }
   for (int layer = 0; layer < layers; ++layer) {
     draft.AddLayer(c, layer, /*strength=*/0.3f, /*attention_norm=*/true);
@@ -68,9 +68,9 @@ void FeedText(EddNet& net, std::span<const Token> tokens, std::span<const float>
   }
   KvCache* const caches[] = {&cache};
   FT_CHECK(net.Forward(ChainOf(tokens, cache.length(), kNoNode), caches).ok());
-  std::vector<Node> all(tokens.size());
-  std::iota(all.begin(), all.end(), 0);
-  cache.Commit(all);
+  std::vector<Node> path(tokens.size());
+  std::iota(path.begin(), path.end(), 0);
+  cache.Commit(path);
 }
 
 }  // namespace
@@ -79,12 +79,12 @@ std::vector<float> TraceEdd(EddNet& net, std::span<const Token> tokens,
                             std::span<const float> states, std::span<const Token> path, int chunk) {
   const auto hidden = static_cast<size_t>(net.hidden());
   const auto cache = net.NewCache(static_cast<int>(tokens.size() + path.size()), DType::kF32);
-  for (size_t at = 0; at < tokens.size();) {
-    const size_t most = static_cast<size_t>(std::min(chunk, net.max_rows()));
-    const size_t count = std::min(most, tokens.size() - at);
-    const auto given = net.tap() ? states.subspan(at * hidden, count * hidden) : states;
-    FeedText(net, tokens.subspan(at, count), given, *cache);
-    at += count;
+  for (size_t begin = 0; begin < tokens.size();) {
+    const size_t max_count = static_cast<size_t>(std::min(chunk, net.max_rows()));
+    const size_t count = std::min(max_count, tokens.size() - begin);
+    const auto given = net.tap() ? states.subspan(begin * hidden, count * hidden) : states;
+    FeedText(net, tokens.subspan(begin, count), given, *cache);
+    begin += count;
   }
   std::vector<float> logits(path.size() * static_cast<size_t>(net.config().vocab));
   KvCache* const caches[] = {cache.get()};

@@ -15,34 +15,35 @@ namespace foretoken {
 namespace {
 
 // The target layer (0-based) that each draft layer reads; empty if the draft has no
-// cross-attention. `last`: the target layer that the last draft layer reads, as GlideNet::Load's
-// `kv_layer`.
-Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int last) {
+// cross-attention. `kv_layer`: as in GlideNet::Load.
+Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& target, int kv_layer) {
   const DraftInfo& info = file.info();
   const int layers = info.blocks.layers;
-  const bool looks = file.Has(GlideSpec().CrossQuery(0).name) || !info.kv_layers.empty();
-  if (!looks) {
-    if (last == 0) return std::vector<int>();
+  const bool has_cross_attention =
+      file.Has(GlideSpec().CrossQuery(0).name) || !info.kv_layers.empty();
+  if (!has_cross_attention) {
+    if (kv_layer == 0) return std::vector<int>();
     return Error{"drafter glide: option kv_layer is given, but " + file.path() +
                  " has no cross-attention"};
   }
-  if (last == 0 && !info.kv_layers.empty()) {
+  if (kv_layer == 0 && !info.kv_layers.empty()) {
     if (std::ssize(info.kv_layers) == layers && info.kv_layers.back() < target.layers) {
       return info.kv_layers;
     }
-    return Error{file.path() + ": " + DraftKey(kKvLayersKey) + " has " +
+    return Error{file.path() + ": " + DraftKey(kKvLayersKey) + " lists " +
                  std::to_string(info.kv_layers.size()) + " layers up to " +
                  std::to_string(info.kv_layers.back()) + ", expected one of the target's " +
                  std::to_string(target.layers) + " for each of the draft's " +
                  std::to_string(layers)};
   }
-  if (last == 0) last = target.layers;
-  if (layers > last || last > target.layers) {
-    return Error{file.path() + ": the draft's last of " + std::to_string(layers) +
-                 " layers would read layer " + std::to_string(last) + " of the target, expected " +
-                 std::to_string(layers) + " to " + std::to_string(target.layers)};
+  if (kv_layer == 0) kv_layer = target.layers;
+  if (layers > kv_layer || kv_layer > target.layers) {
+    return Error{file.path() + ": the last of the draft's " + std::to_string(layers) +
+                 " layers would read layer " + std::to_string(kv_layer) +
+                 " of the target, expected " + std::to_string(layers) + " to " +
+                 std::to_string(target.layers)};
   }
-  return GlideSpec::KvLayers(layers, last);
+  return GlideSpec::KvLayers(layers, kv_layer);
 }
 
 Status CheckVocabulary(const DraftFile& file, const ModelConfig& target) {
@@ -153,14 +154,14 @@ Result<Tensor> GlideNet::Forward(const RowBatch& batch, std::span<KvCache* const
   Rows rows{batch.position, batch.begin};
   backend().Embed(*weights_.embedding, batch.token, residual.Rows(0, rows.count()));
   for (int layer = 0; layer < config().layers; ++layer) {
-    const bool last = layer + 1 == config().layers;
+    const bool is_last = layer + 1 == config().layers;
     // Without requested logits, the last layer only needs to compute keys and values.
-    const bool done = last && batch.logit_rows.empty();
-    const Tensor q = done ? Tensor{} : layers_.queries(batch.rows());
+    const bool only_kv = is_last && batch.logit_rows.empty();
+    const Tensor q = only_kv ? Tensor{} : layers_.queries(batch.rows());
     layers_.Project(layer, q);
-    if (done) return Tensor{};
+    if (only_kv) return Tensor{};
     layers_.Attend(layer, q);
-    if (last) {
+    if (is_last) {
       rows = RequestedRows(batch);
       if (rows.count() < batch.rows()) {
         backend().Gather(residual, batch.logit_rows, residual.Rows(0, rows.count()));
@@ -198,8 +199,8 @@ Status GlideNet::CrossAttend(int layer, const Rows& rows,
   for (size_t s = 0; s < glimpses.size(); ++s) {
     if (rows.begin[s] == rows.begin[s + 1]) continue;
     FindVisibleRows(rows, s, glimpses[s]->rows, visible_[s]);
-    const Glimpse::Layer& seen = glimpses[s]->layers[static_cast<size_t>(layer)];
-    cross_sequences_.push_back({seen.keys, seen.values, &visible_[s], rows.begin[s]});
+    const Glimpse::Layer& cached = glimpses[s]->layers[static_cast<size_t>(layer)];
+    cross_sequences_.push_back({cached.keys, cached.values, &visible_[s], rows.begin[s]});
   }
   backend().Attention({.q = q,
                        .out = attended,

@@ -46,9 +46,9 @@ struct GlideSpec {
   // The target layers (0-based) that a draft of `layers` layers reads if its last layer reads layer
   // `last` of the target, counted from 1. REQUIRES: layers <= last.
   static std::vector<int> KvLayers(int layers, int last) {
-    std::vector<int> read;
-    for (int m = 0; m < layers; ++m) read.push_back(last - layers + m);
-    return read;
+    std::vector<int> kv_layers;
+    for (int m = 0; m < layers; ++m) kv_layers.push_back(last - layers + m);
+    return kv_layers;
   }
 };
 

@@ -42,7 +42,7 @@ std::vector<float> FollowerHead(const std::vector<float>& embedding,
 
 }  // namespace
 
-DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks) {
+DraftInfo GlideInfo(const TestTarget& target, int layers, bool has_cross_attention) {
   DraftInfo info =
       InfoFor(target.config, target.tokenizer.data(), std::string(GlideSpec::kMethod), layers);
   info.blocks.hidden += 32;
@@ -51,7 +51,7 @@ DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks) {
   info.taps.clear();
   info.shared.clear();
   info.block_size = 5;
-  if (looks) info.kv_layers = GlideSpec::KvLayers(layers, target.config.layers);
+  if (has_cross_attention) info.kv_layers = GlideSpec::KvLayers(layers, target.config.layers);
   return info;
 }
 
@@ -75,7 +75,7 @@ DraftBuilder RandomGlide(const TestTarget& target, const DraftInfo& info, uint64
 
 Json GlideTestOptions(const TestTarget& target) {
   const std::string path = target.stem + ".gguf";
-  const DraftInfo info = GlideInfo(target, /*layers=*/2, /*looks=*/true);
+  const DraftInfo info = GlideInfo(target, /*layers=*/2, /*has_cross_attention=*/true);
   RandomGlide(target, info, 7).Write(info, path);
   return {{"draft", path}, {"cache_type", "f32"}};
 }
@@ -94,10 +94,10 @@ Result<std::vector<float>> TraceGlide(const std::string& draft, Model& target,
   FT_ASSIGN_OR_RETURN(auto file, OpenDraft(draft));
   FT_ASSIGN_OR_RETURN(const auto net, GlideNet::Load(std::move(file), target, options.kv_layer));
   const auto text = tokens.first(tokens.size() - 1);
-  const auto seen = CacheOf(target, text, options.target_cache);
-  Glimpse glimpse{{}, seen->length()};
+  const auto target_cache = CacheOf(target, text, options.target_cache);
+  Glimpse glimpse{{}, target_cache->length()};
   for (const int layer : net->kv_layers()) {
-    glimpse.layers.push_back({seen->Keys(layer), seen->Values(layer)});
+    glimpse.layers.push_back({target_cache->Keys(layer), target_cache->Values(layer)});
   }
   const Glimpse* const glimpses[] = {&glimpse};
   const auto rows = static_cast<int>(tokens.size() + drafted.size());

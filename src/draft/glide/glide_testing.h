@@ -12,8 +12,8 @@
 namespace foretoken {
 
 // The geometry and fingerprint of a draft of `layers` layers, wider than its target, with as many
-// key/value heads as query heads. Without `looks` it is a Vanilla Drafter.
-DraftInfo GlideInfo(const TestTarget& target, int layers, bool looks);
+// key/value heads as query heads. Without cross-attention it is a Vanilla Drafter.
+DraftInfo GlideInfo(const TestTarget& target, int layers, bool has_cross_attention);
 
 // Weights for a draft with metadata `info` that predict the most common follower of a token,
 // disturbed by random attention.

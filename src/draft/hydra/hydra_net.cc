@@ -126,16 +126,17 @@ Result<Tensor> HydraNet::Logits(int head, std::span<const std::vector<Token>> to
   for (size_t i = 0; i < tokens.size(); ++i) {
     backend().Embed(table, tokens[i], input.Cols(static_cast<int64_t>(i + 1) * hidden(), hidden()));
   }
-  const Head& own = heads_[static_cast<size_t>(head)];
+  const Head& weights = heads_[static_cast<size_t>(head)];
   FT_ASSIGN_OR_RETURN(const Tensor state, ReserveRows(backend(), rows, hidden(), state_));
   FT_ASSIGN_OR_RETURN(const Tensor gate, ReserveRows(backend(), rows, hidden(), gate_));
   backend().Linear(
       input,
-      std::array{LinearOut{.weight = own.skip.get(), .out = state, .bias = own.skip_bias.tensor},
-                 LinearOut{.weight = own.fc.get(), .out = gate, .bias = own.fc_bias.tensor}});
+      std::array{
+          LinearOut{.weight = weights.skip.get(), .out = state, .bias = weights.skip_bias.tensor},
+          LinearOut{.weight = weights.fc.get(), .out = gate, .bias = weights.fc_bias.tensor}});
   FT_RETURN_IF_ERROR(blocks_.Silu(gate));
   backend().Add(gate, state);
-  for (const ResidualBlock& block : own.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
+  for (const ResidualBlock& block : weights.blocks) FT_RETURN_IF_ERROR(blocks_.Apply(block, state));
   return output_.Logits(state, head);
 }
 

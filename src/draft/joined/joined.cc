@@ -23,7 +23,7 @@ class Joined final : public Drafter {
       times_itself_.push_back(own.size() > 1);
       for (DraftPart& part : own) {
         if (part.name.empty()) part.name = names[p];
-        speakers_.push_back(std::move(part));
+        all_parts_.push_back(std::move(part));
       }
     }
   }
@@ -72,7 +72,7 @@ class Joined final : public Drafter {
     return {};
   }
 
-  std::vector<DraftPart> Parts() const override { return speakers_; }
+  std::vector<DraftPart> Parts() const override { return all_parts_; }
 
   void Truncate(DraftState& state, int length) override {
     for (size_t p = 0; p < parts_.size(); ++p) parts_[p]->Truncate(PartOf(state, p), length);
@@ -128,7 +128,7 @@ class Joined final : public Drafter {
   // [parts_] whether a part is itself joined and times its own parts.
   std::vector<bool> times_itself_;
   // All parts, those of joined parts included; cached because Drafter::Parts may hash weights.
-  std::vector<DraftPart> speakers_;
+  std::vector<DraftPart> all_parts_;
 };
 
 // The part that an option belongs to, and the option's name within it.
@@ -146,7 +146,8 @@ Result<Address> AddressOf(const std::string& option, std::span<const std::string
       return Address{p, option};
     }
   }
-  return Error{"option " + option + ": joined drafters' options begin with a drafter's name, as " +
+  return Error{"option " + option +
+               ": options of joined drafters begin with a drafter's name, such as " +
                std::string(parts[0]) + ".KEY"};
 }
 

@@ -21,17 +21,19 @@ Words Found(const std::vector<Words>& references, const Words& text, const Refer
 TEST(References, TheLongestSuffixWinsThenTheFirstReference) {
   const std::vector<Words> references{{9, 3, 50}, {2, 3, 60, 61, 62}, {1, 2, 3, 70, 71}};
   EXPECT_EQ(Found(references, {1, 2, 3}, {}), (Words{70, 71})) << "three words match";
-  EXPECT_EQ(Found(references, {8, 2, 3}, {}), (Words{60, 61, 62})) << "two do, in the second first";
+  EXPECT_EQ(Found(references, {8, 2, 3}, {}), (Words{60, 61, 62}))
+      << "two words match, first in the second reference";
   EXPECT_EQ(Found(references, {8, 8, 3}, {}), Words{50});
   EXPECT_EQ(Found(references, {8, 8, 3}, {.min_ngram = 2}), Words{});
   EXPECT_EQ(Found(references, {8, 2, 3}, {.k = 2}), (Words{60, 61}));
   EXPECT_EQ(Found(references, {62}, {}), Words{}) << "nothing follows the end of a reference";
 }
 
-TEST(References, TheTextItselfComesLast) {
+TEST(References, TheTextItselfIsSearchedAfterTheReferences) {
   const std::vector<Words> references{{7, 50, 51}};
   EXPECT_EQ(Found(references, {7, 40, 41, 7}, {}), (Words{50, 51}));
-  EXPECT_EQ(Found(references, {6, 7, 40, 6, 7}, {}), (Words{40, 6, 7})) << "a longer suffix";
+  EXPECT_EQ(Found(references, {6, 7, 40, 6, 7}, {}), (Words{40, 6, 7}))
+      << "the text has a longer suffix than the reference";
   EXPECT_EQ(Found({}, {5, 6, 5}, {}), (Words{6, 5}));
   EXPECT_EQ(Found({}, {}, {}), Words{});
 }
@@ -59,7 +61,7 @@ TEST_F(LlmaFiles, ProposesWhatFollowsInTheFiles) {
   EXPECT_EQ(talk.Propose().source(1), 1);
 }
 
-TEST_F(LlmaFiles, MistakesNameTheFileOrTheOption) {
+TEST_F(LlmaFiles, ErrorsNameTheFileOrTheOption) {
   EXPECT_THAT(New(Json::object()).error().message, HasSubstr("llma: option reference is missing"));
   EXPECT_THAT(New({{"reference", 5}}).error().message, HasSubstr("reference: found 5"));
   EXPECT_THAT(New({{"reference", folder_ / "none"}}).error().message, HasSubstr("none"));

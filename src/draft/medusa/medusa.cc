@@ -104,10 +104,10 @@ class Medusa final : public Drafter {
       }
     }
     for (int head = 0; head < net_->heads(); ++head) {
-      const std::vector<LogitsPlace>& at = places[static_cast<size_t>(head)];
-      if (at.empty()) continue;
+      const std::vector<LogitsPlace>& head_places = places[static_cast<size_t>(head)];
+      if (head_places.empty()) continue;
       FT_ASSIGN_OR_RETURN(const Tensor logits, Logits(guesses, head));
-      offers_.Offer(at, logits, net_->vocabulary());
+      offers_.Offer(head_places, logits, net_->vocabulary());
     }
     return {};
   }

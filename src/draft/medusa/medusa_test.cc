@@ -27,7 +27,7 @@ std::vector<Token> Ranked(std::span<const float> logits) {
   return order;
 }
 
-TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
+TEST_F(MedusaTest, OffersTheHeadsTopTokensAtEveryNode) {
   RandomMedusa(Target(), 4, 2, 3).Write(MedusaInfo(Target(), 4, 2), path_);
   const auto drafter = Open();
   ASSERT_TRUE(drafter.ok()) << drafter.error().message;
@@ -44,11 +44,11 @@ TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
   const std::vector<Token> committed = {7, 9};
   const std::vector<Node> path = {0, 2};
   const auto state = (*drafter)->NewState();
-  const Observation seen{*state, committed, 11, scored, path, taps, false};
-  EXPECT_TRUE((*drafter)->Observe(std::span(&seen, 1)).ok());
+  const Observation observation{*state, committed, 11, scored, path, taps, false};
+  EXPECT_TRUE((*drafter)->Observe(std::span(&observation, 1)).ok());
 
-  const auto tree = *NewTreePolicy("medusa");
-  TreeBuilder builder(11, {.max_nodes = 64, .max_depth = 8}, *tree);
+  const auto policy = *NewTreePolicy("medusa");
+  TreeBuilder builder(11, {.max_nodes = 64, .max_depth = 8}, *policy);
   const SamplingParams greedy;
   const DraftSlot slot{*state, builder, greedy};
   EXPECT_TRUE((*drafter)->Propose(std::span(&slot, 1)).ok());
@@ -65,7 +65,7 @@ TEST_F(MedusaTest, OffersTheHeadsListsAtEveryNode) {
   }
 }
 
-TEST_F(MedusaTest, HeadsMayShareTheTargetsMatrix) {
+TEST_F(MedusaTest, HeadsMayShareTheTargetsLmHead) {
   DraftBuilder draft(3);
   draft.AddRandom("head.0.res.0.weight", {32, 32}, 0.1f);
   draft.AddRandom("head.0.res.0.bias", {32}, 0.1f);

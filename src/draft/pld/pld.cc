@@ -23,8 +23,8 @@ std::span<const Token> FollowingLastNgram(std::span<const Token> text, const Loo
   const int size = static_cast<int>(text.size());
   for (int n = std::min(rule.max_ngram, size - 1); n >= rule.min_ngram; --n) {
     // The copied tokens must begin before the suffix, and k of them must exist.
-    const int last = std::min(size - rule.k, size - n - 1);
-    const int place = FirstPlaceAfter(text, text.last(static_cast<size_t>(n)), last);
+    const int latest = std::min(size - rule.k, size - n - 1);
+    const int place = FirstPlaceAfter(text, text.last(static_cast<size_t>(n)), latest);
     if (place >= 0) {
       return text.subspan(static_cast<size_t>(place), static_cast<size_t>(rule.k));
     }

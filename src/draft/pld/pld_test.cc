@@ -40,7 +40,7 @@ TEST(CopyConfidence, GrowsWithTheMatch) {
   EXPECT_LT(CopyConfidence(Words{1, 9, 2, 1}, 1), CopyConfidence(kText, 3));
 }
 
-TEST(Lookup, ShortTextsHaveNoOtherPlace) {
+TEST(Lookup, TheSuffixItselfIsNotCopied) {
   EXPECT_EQ(Found({}, {.k = 1}), Words{});
   EXPECT_EQ(Found({5}, {.k = 1}), Words{});
   EXPECT_EQ(Found({5, 5}, {.k = 1}), Words{}) << "the continuation would be the suffix itself";

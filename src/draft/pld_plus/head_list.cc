@@ -103,7 +103,7 @@ Json HeadsOfModel(const std::string& path) {
 
 std::string NoHeadsRemark(const std::string& path) {
   if (path.empty()) return "";
-  return "pld+a uses every attention head, which copies worse than a few chosen ones: there is "
+  return "pld+a uses every attention head, which drafts worse than a few chosen heads: there is "
          "no " +
          path + ".heads.json; foretoken find-heads -m " + path + " writes it";
 }

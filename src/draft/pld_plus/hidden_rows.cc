@@ -10,7 +10,7 @@ namespace foretoken {
 namespace {
 
 // Capacity grows by an eighth, but at least by 256 rows.
-constexpr size_t kLeastReserve = 256;
+constexpr size_t kMinExtraRows = 256;
 // Independent partial sums of a dot product, so that its additions vectorize and do not wait for
 // each other.
 constexpr int kLanes = 64;
@@ -88,7 +88,7 @@ void HiddenRows::Append(std::span<const float> row) {
   FT_CHECK(static_cast<int>(row.size()) == width_);
   if (values_.size() + row.size() > values_.capacity()) {
     const size_t rows = inverse_norms_.size();
-    values_.reserve((rows + std::max(rows / 8, kLeastReserve)) * row.size());
+    values_.reserve((rows + std::max(rows / 8, kMinExtraRows)) * row.size());
   }
   values_.resize(values_.size() + row.size());
   uint16_t* kept = values_.data() + values_.size() - row.size();

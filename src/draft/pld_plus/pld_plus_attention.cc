@@ -16,7 +16,7 @@ namespace {
 
 struct AttentionRule {
   std::vector<AttentionHead> heads;  // sorted by layer
-  bool sum = false;                  // a place's score: the heads' sum instead of their maximum
+  bool adds_heads = false;           // a place's score: the heads' sum instead of their maximum
   float threshold = -1;              // scores must exceed it; below 0: every place qualifies
   std::string remark;                // Drafter::Remark
 };
@@ -29,12 +29,14 @@ struct AttentionOptions {
   AttentionRule rule;
   void Visit(OptionFields& fields) {
     copy.Visit(fields);
-    fields.Raw("heads", heads, "a file, 'all' or layer:N",
+    fields.Raw("heads", heads, "a file, 'all', layer:N or a JSON list",
                "attention heads that choose the occurrence",
                {.fallback = "those found for the model with find-heads, else all"});
-    fields.Int("top", top, 1, 1 << 20, "heads used, from the top of the list",
-               {.fallback = "50 for 1,024 heads or more, in proportion for fewer"}, &top_given);
-    fields.Choice("reduce", rule.sum, {{"max", false}, {"sum", true}},
+    fields.Int(
+        "top", top, 1, 1 << 20, "heads used, from the top of the list",
+        {.fallback = "50 for 1,024 heads or more, in proportion for fewer; 50 for a JSON list"},
+        &top_given);
+    fields.Choice("reduce", rule.adds_heads, {{"max", false}, {"sum", true}},
                   "how the heads' attention to an occurrence is combined");
     fields.Number("threshold", rule.threshold, -1, 1e6f,
                   "attention that an occurrence must exceed; below 0: no threshold");
@@ -42,7 +44,7 @@ struct AttentionOptions {
 };
 
 // The chosen heads of one layer.
-struct Group {
+struct LayerHeads {
   int layer;
   std::vector<int> heads, kv_heads;
 };
@@ -65,18 +67,18 @@ class AttentionCopier final : public SpanCopier {
         head_dim_(context.target.config().head_dim),
         width_(context.target.config().heads * head_dim_),
         rule_(std::move(rule)) {
-    const int group_size = context.target.config().heads / context.target.config().kv_heads;
+    const int heads_per_kv_head = context.target.config().heads / context.target.config().kv_heads;
     for (const AttentionHead& h : rule_.heads) {
-      if (groups_.empty() || groups_.back().layer != h.layer) groups_.push_back({h.layer, {}, {}});
-      groups_.back().heads.push_back(h.head);
-      groups_.back().kv_heads.push_back(h.head / group_size);
-      widest_ = std::max(widest_, static_cast<int>(groups_.back().heads.size()));
+      if (layers_.empty() || layers_.back().layer != h.layer) layers_.push_back({h.layer, {}, {}});
+      layers_.back().heads.push_back(h.head);
+      layers_.back().kv_heads.push_back(h.head / heads_per_kv_head);
+      widest_ = std::max(widest_, static_cast<int>(layers_.back().heads.size()));
     }
   }
 
   TapSpec Needs() const override {
     TapSpec spec;
-    for (const Group& g : groups_) spec.queries.push_back(g.layer);
+    for (const LayerHeads& l : layers_) spec.queries.push_back(l.layer);
     spec.kv_layers = spec.queries;
     return spec;
   }
@@ -85,8 +87,8 @@ class AttentionCopier final : public SpanCopier {
 
   std::unique_ptr<DraftState> NewState() const override {
     auto state = std::make_unique<AttentionState>();
-    state->queries.resize(groups_.size());
-    state->keys.resize(groups_.size());
+    state->queries.resize(layers_.size());
+    state->keys.resize(layers_.size());
     return state;
   }
 
@@ -94,13 +96,13 @@ class AttentionCopier final : public SpanCopier {
   void Keep(CopyState& copy_state, const Observation& seen) override {
     auto& state = static_cast<AttentionState&>(copy_state);
     std::vector<float> row(static_cast<size_t>(width_));
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      backend_.Download(seen.taps.Queries(groups_[g].layer).Rows(seen.path.back(), 1), row.data());
-      state.keys[g] = seen.taps.Keys(groups_[g].layer);
-      state.queries[g].clear();
-      for (int head : groups_[g].heads) {
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      backend_.Download(seen.taps.Queries(layers_[i].layer).Rows(seen.path.back(), 1), row.data());
+      state.keys[i] = seen.taps.Keys(layers_[i].layer);
+      state.queries[i].clear();
+      for (int head : layers_[i].heads) {
         const auto begin = row.begin() + static_cast<ptrdiff_t>(head) * head_dim_;
-        state.queries[g].insert(state.queries[g].end(), begin, begin + head_dim_);
+        state.queries[i].insert(state.queries[i].end(), begin, begin + head_dim_);
       }
     }
   }
@@ -122,29 +124,30 @@ class AttentionCopier final : public SpanCopier {
   Result<int> Best(CopyState& copy_state, std::span<const int> places) override {
     auto& state = static_cast<AttentionState&>(copy_state);
     std::vector<float> score(places.size(), 0.0f);
-    for (size_t g = 0; g < groups_.size(); ++g) {
-      FT_RETURN_IF_ERROR(AddGroup(state, g, places, score));
+    for (size_t i = 0; i < layers_.size(); ++i) {
+      FT_RETURN_IF_ERROR(AddLayer(state, i, places, score));
     }
     const auto best = std::max_element(score.begin(), score.end());  // the first of equals
     return *best > rule_.threshold ? places[static_cast<size_t>(best - score.begin())] : -1;
   }
 
  private:
-  // Combines the attention of the heads in groups_[g] to each of `places` with its score: adds it
-  // up or, without AttentionRule::sum, takes the maximum.
-  Status AddGroup(AttentionState& state, size_t g, std::span<const int> places,
+  // Combines the attention of the heads in layers_[i] to each of `places` with its score: adds it
+  // up or, without AttentionRule::adds_heads, takes the maximum.
+  Status AddLayer(AttentionState& state, size_t i, std::span<const int> places,
                   std::vector<float>& score) {
-    const auto heads = static_cast<int64_t>(groups_[g].heads.size());
+    const auto heads = static_cast<int64_t>(layers_[i].heads.size());
     const int count = static_cast<int>(state.text.size());
-    const auto doubled = static_cast<int64_t>(std::bit_ceil(static_cast<unsigned>(count)));
+    // A power of two, so that a growing text seldom reallocates the buffer.
+    const auto capacity = static_cast<int64_t>(std::bit_ceil(static_cast<unsigned>(count)));
     FT_ASSIGN_OR_RETURN(const Tensor queries,
                         ReserveRows(backend_, widest_, head_dim_, state.query));
     FT_ASSIGN_OR_RETURN(const Tensor probabilities,
-                        ReserveRows(backend_, widest_, doubled, state.probabilities));
+                        ReserveRows(backend_, widest_, capacity, state.probabilities));
     const Tensor query = queries.Rows(0, heads);
     const Tensor out = probabilities.Rows(0, heads).Cols(0, count);
-    backend_.Upload(state.queries[g].data(), query);
-    backend_.AttentionRows(query, groups_[g].kv_heads, state.keys[g], count,
+    backend_.Upload(state.queries[i].data(), query);
+    backend_.AttentionRows(query, layers_[i].kv_heads, state.keys[i], count,
                            1.0f / std::sqrt(static_cast<float>(head_dim_)), out);
     state.downloaded.resize(static_cast<size_t>(heads * count));
     backend_.Download(out, state.downloaded.data());
@@ -152,7 +155,7 @@ class AttentionCopier final : public SpanCopier {
       const float* row = state.downloaded.data() + h * count;
       for (size_t p = 0; p < places.size(); ++p) {
         const float attention = row[places[p]];
-        score[p] = rule_.sum ? score[p] + attention : std::max(score[p], attention);
+        score[p] = rule_.adds_heads ? score[p] + attention : std::max(score[p], attention);
       }
     }
     return {};
@@ -162,7 +165,7 @@ class AttentionCopier final : public SpanCopier {
   int head_dim_, width_;
   int widest_ = 0;  // maximum number of chosen heads of one layer
   AttentionRule rule_;
-  std::vector<Group> groups_;
+  std::vector<LayerHeads> layers_;
 };
 
 }  // namespace
@@ -178,10 +181,11 @@ Result<std::unique_ptr<Drafter>> NewPldPlusAttention(const DraftContext& context
   const Json* heads = options.heads;
   // Default of `top`, which applies to lists only: kMostCopyHeads for a list given in the options
   // themselves (JSON, not a file name), the paper's share of the model's heads for any other list.
-  const bool typed = heads != nullptr && !heads->is_string();
+  const bool is_inline_list = heads != nullptr && !heads->is_string();
   if (heads == nullptr && !shipped.is_null()) heads = &shipped;
-  const int most = typed ? kMostCopyHeads : UsualHeads(config.layers * config.heads);
-  const int top = options.top_given ? options.top : most;
+  const int default_top =
+      is_inline_list ? kMostCopyHeads : UsualHeads(config.layers * config.heads);
+  const int top = options.top_given ? options.top : default_top;
   if (heads == nullptr) rule.remark = NoHeadsRemark(context.target_path);
   FT_ASSIGN_OR_RETURN(rule.heads, ReadHeadList(heads, top, config.layers, config.heads));
   return std::unique_ptr<Drafter>(

@@ -25,7 +25,7 @@ class Scripted final : public SpanCopier {
   using SpanCopier::SpanCopier;
   TapSpec Needs() const override { return {}; }
   std::unique_ptr<DraftState> NewState() const override { return std::make_unique<CopyState>(); }
-  int wanted = -1;
+  int chosen_place = -1;
   std::vector<int> offered;
 
  protected:
@@ -35,7 +35,7 @@ class Scripted final : public SpanCopier {
   size_t RowBytes(const CopyState&) const override { return 0; }
   Result<int> Best(CopyState&, std::span<const int> places) override {
     offered.assign(places.begin(), places.end());
-    return wanted;
+    return chosen_place;
   }
 };
 
@@ -77,20 +77,20 @@ const Words kPhrases{1, 2, 3, 90, 1, 2, 3, 91, 1, 2, 3};
 
 TEST_F(CopiedSpan, VectorsOfTheSpecification) {
   Scripted copier({.k = 70});
-  copier.wanted = 6;
+  copier.chosen_place = 6;
   EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{91, 1, 2, 3}));
   EXPECT_EQ(copier.offered, (std::vector<int>{2, 6}));
-  copier.wanted = 2;
+  copier.chosen_place = 2;
   EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{90, 1, 2, 3, 91, 1, 2, 3}));
 }
 
 TEST_F(CopiedSpan, LengthIsBounded) {
   Scripted copier({.k = 3});
-  copier.wanted = 2;
+  copier.chosen_place = 2;
   EXPECT_EQ(Draft(copier, kPhrases, 4), (Words{90, 1, 2}));
   EXPECT_EQ(Draft(copier, kPhrases, 4, {.max_nodes = 3, .max_depth = 10}), (Words{90, 1}));
   Scripted last({.k = 70});
-  last.wanted = 2;  // the position before the root: only the root follows it
+  last.chosen_place = 2;  // the position before the root: only the root follows it
   EXPECT_EQ(Draft(last, {8, 9, 5, 5}, 2), Words{5});
 }
 
@@ -101,16 +101,16 @@ TEST_F(CopiedSpan, NoOccurrenceNoDraft) {
 }
 
 // With prompt_only, only places in the prompt are offered to the ranking.
-TEST_F(CopiedSpan, RangeOfThePrompt) {
+TEST_F(CopiedSpan, PromptOnlyLimitsThePlaces) {
   Scripted copier({.k = 70, .prompt_only = true});
-  copier.wanted = 2;
+  copier.chosen_place = 2;
   Draft(copier, kPhrases, 5);
   EXPECT_EQ(copier.offered, std::vector<int>{2});
 }
 
-TEST_F(CopiedSpan, TruncationForgetsPlaces) {
+TEST_F(CopiedSpan, TruncateDropsPlaces) {
   Scripted copier({.k = 70});
-  copier.wanted = 2;
+  copier.chosen_place = 2;
   Draft(copier, kPhrases, 4);
   copier.Truncate(*state_, 5);  // a b c X a
   Feed(copier, Words{2}, 3, true);
@@ -134,12 +134,12 @@ TEST(HiddenRows, FindsTheMostAlike) {
 }
 
 // The next sequence gets the memory of a finished one, but not its rows.
-TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
+TEST(HiddenRows, MemoryOfAFinishedSequenceIsReused) {
   const auto spare = std::make_shared<SpareRows>();
   const std::vector<int> places{0};
   for (int i = 0; i < 3; ++i) {
     HiddenRows rows(2, 1, spare);
-    EXPECT_EQ(rows.size(), 0) << "nothing of the one before";
+    EXPECT_EQ(rows.size(), 0) << "no rows of the previous sequence";
     rows.Append(std::vector<float>{1, static_cast<float>(i)});
     rows.Append(std::vector<float>{1, 0});
     EXPECT_NEAR(rows.MostAlike(places, 1).cosine, 1 / std::hypot(1.0, i), 1e-3);
@@ -151,7 +151,7 @@ TEST(HiddenRows, LeaveTheirMemoryToTheNext) {
 }
 
 // Among equally similar rows, the first is returned.
-TEST(HiddenRows, EqualsGoToTheFirst) {
+TEST(HiddenRows, TiesGoToTheFirstPlace) {
   HiddenRows rows(2, 1);
   for (int i = 0; i < 4; ++i) rows.Append(std::vector<float>{1, 1});
   const std::vector<int> places{2, 0, 1};
@@ -170,7 +170,7 @@ TEST(HiddenRows, WindowAverages) {
 }
 
 // Rows of several widths, with large and tiny values; the reference is computed in doubles.
-TEST(HiddenRows, CosineIsThatOfTheValues) {
+TEST(HiddenRows, CosineMatchesDoublePrecision) {
   for (int width : {1, 7, 16, 33, 100}) {
     HiddenRows rows(width, 1);
     std::vector<std::vector<float>> kept(2);
@@ -192,7 +192,7 @@ TEST(HiddenRows, CosineIsThatOfTheValues) {
   }
 }
 
-TEST(HeadList, SmallModelsHaveFewHeadsThatCopy) {
+TEST(HeadList, DefaultCountIsAShareOfTheHeads) {
   EXPECT_EQ(UsualHeads(40 * 40), 50);
   EXPECT_EQ(UsualHeads(32 * 32), 50);
   EXPECT_EQ(UsualHeads(12 * 12), 7);
@@ -221,7 +221,7 @@ TEST(HeadList, ReadsListsAndNamesMistakes) {
 }
 
 // A folder that has the list's name is an error; it does not count as a missing list.
-TEST(HeadList, AFolderBesideTheModelIsNoMissingList) {
+TEST(HeadList, AFolderIsNotAMissingList) {
   const std::string model = testing::TempDir() + "/with_folder.gguf";
   std::filesystem::create_directories(model + ".heads.json");
   const Json found = HeadsOfModel(model);
@@ -231,7 +231,7 @@ TEST(HeadList, AFolderBesideTheModelIsNoMissingList) {
   EXPECT_THAT(list.error().message, HasSubstr("with_folder.gguf.heads.json: is a folder"));
 }
 
-TEST(HeadList, MistakesInAFileNameTheFile) {
+TEST(HeadList, ErrorsInsideAListFileContainItsPath) {
   const std::string path = testing::TempDir() + "/bad.heads.json";
   const Json name = path;
   for (const char* text : {"[[3, 1], [9, 0]]", R"({"heads": 5})", "[]", R"("all")", "{", "[[0]]"}) {

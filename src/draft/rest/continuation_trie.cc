@@ -26,9 +26,9 @@ std::vector<ContinuationTrie::Item> ContinuationTrie::MostFrequent(int most) con
   std::iota(order.begin(), order.end(), 0);
   const auto end = order.begin() + std::min<std::ptrdiff_t>(most, std::ssize(order));
   std::partial_sort(order.begin(), end, order.end(), [this](int a, int b) {
-    const int more = items_[static_cast<size_t>(a)].count,
-              less = items_[static_cast<size_t>(b)].count;
-    return more != less ? more > less : a < b;
+    const int count_a = items_[static_cast<size_t>(a)].count,
+              count_b = items_[static_cast<size_t>(b)].count;
+    return count_a != count_b ? count_a > count_b : a < b;
   });
   order.erase(end, order.end());
   std::sort(order.begin(), order.end());

@@ -31,7 +31,8 @@ Result<Datastore> Datastore::Parse(std::span<const std::byte> bytes, const std::
 Status Datastore::Read(std::span<const std::byte> bytes, const std::string& origin) {
   if (bytes.size() < kDatastoreHeader ||
       std::memcmp(bytes.data(), kDatastoreMagic, sizeof kDatastoreMagic - 1) != 0) {
-    return Wrong(origin, "magic", "another file", "a datastore of foretoken build-datastore");
+    return Wrong(origin, "magic", "another type of file",
+                 "a datastore from foretoken build-datastore");
   }
   const auto token_bytes = GetNumber<uint32_t>(bytes.data() + 8);
   const auto vocab = GetNumber<uint32_t>(bytes.data() + 12);
@@ -46,13 +47,13 @@ Status Datastore::Read(std::span<const std::byte> bytes, const std::string& orig
     return Wrong(origin, "token_bytes", std::to_string(token_bytes), std::to_string(token_bytes_));
   }
   if (size > INT32_MAX / token_bytes) {
-    return Wrong(origin, "tokens", std::to_string(size), "2 GiB of them at most");
+    return Wrong(origin, "tokens", std::to_string(size), "at most 2 GiB of them");
   }
   size_ = static_cast<int64_t>(size);
   const size_t suffixes = DatastoreSuffixes(size, token_bytes_);
-  const size_t whole = kDatastoreHeader + suffixes + size * sizeof(uint32_t);
-  if (bytes.size() != whole) {
-    return Wrong(origin, "file size", std::to_string(bytes.size()), std::to_string(whole));
+  const size_t expected_size = kDatastoreHeader + suffixes + size * sizeof(uint32_t);
+  if (bytes.size() != expected_size) {
+    return Wrong(origin, "file size", std::to_string(bytes.size()), std::to_string(expected_size));
   }
   const auto contents = bytes.subspan(kDatastoreHeader);
   tokens_ = contents.first(size * token_bytes);
@@ -103,14 +104,14 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
     PutToken(static_cast<uint32_t>(words[i]), token_bytes_,
              key.data() + i * static_cast<size_t>(token_bytes_));
   }
-  // The first rank from `low` on whose suffix does not sort before `key` and, with `after`, does
-  // not begin with it.
-  const auto bound = [&](int64_t low, bool after) {
+  // The first rank from `low` on whose suffix does not sort before `key` and, with `skips_matches`,
+  // does not begin with it either.
+  const auto bound = [&](int64_t low, bool skips_matches) {
     int64_t high = size_;
     while (low < high) {
       const int64_t middle = low + (high - low) / 2;
       const int order = Compare(middle, key);
-      if (order < 0 || (after && order == 0)) {
+      if (order < 0 || (skips_matches && order == 0)) {
         low = middle + 1;
       } else {
         high = middle;
@@ -118,8 +119,8 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
     }
     return low;
   };
-  const int64_t first = bound(0, /*after=*/false);
-  return {first, bound(first, /*after=*/true) - first};
+  const int64_t first = bound(0, /*skips_matches=*/false);
+  return {first, bound(first, /*skips_matches=*/true) - first};
 }
 
 int Datastore::After(int64_t rank, int skip, std::span<Token> out) const {

@@ -14,14 +14,14 @@ void Append(Number value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-std::string Head(int vocab, int token_bytes, uint64_t tokens, uint64_t vocabulary) {
-  std::string head(kDatastoreMagic, sizeof kDatastoreMagic - 1);
-  Append(static_cast<uint32_t>(token_bytes), head);
-  Append(static_cast<uint32_t>(vocab), head);
-  Append(tokens, head);
-  Append(vocabulary, head);
-  Append(uint64_t{0}, head);  // placeholder for the checksum
-  return head;
+std::string DatastoreHeader(int vocab, int token_bytes, uint64_t tokens, uint64_t vocabulary) {
+  std::string header(kDatastoreMagic, sizeof kDatastoreMagic - 1);
+  Append(static_cast<uint32_t>(token_bytes), header);
+  Append(static_cast<uint32_t>(vocab), header);
+  Append(tokens, header);
+  Append(vocabulary, header);
+  Append(uint64_t{0}, header);  // placeholder for the checksum
+  return header;
 }
 
 }  // namespace
@@ -32,10 +32,10 @@ Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> document
   uint64_t count = documents.size();  // one document end each
   for (const std::vector<Token>& document : documents) count += document.size();
   if (count > static_cast<uint64_t>(INT32_MAX / width)) {
-    return Error{"the corpus has " + std::to_string(count) + " tokens; a datastore holds " +
-                 std::to_string(INT32_MAX / width) + " at most: build it from less text"};
+    return Error{"the corpus has " + std::to_string(count) + " tokens; a datastore holds at most " +
+                 std::to_string(INT32_MAX / width) + ": build it from less text"};
   }
-  std::string file = Head(vocab, width, count, vocabulary);
+  std::string file = DatastoreHeader(vocab, width, count, vocabulary);
   file.resize(kDatastoreHeader + DatastoreSuffixes(count, width));
   auto* const tokens = reinterpret_cast<std::byte*>(file.data()) + kDatastoreHeader;
   std::byte* next = tokens;

@@ -58,9 +58,9 @@ class Rest final : public TextDrafter {
     for (int n = std::min(rule_.max_suffix, size); n >= rule_.min_suffix; --n) {
       const Datastore::Range found = store_.Find(text.last(static_cast<size_t>(n)));
       if (found.count == 0) continue;
-      const int64_t looked_at = std::min<int64_t>(found.count, rule_.matches);
-      for (int64_t i = 0; i < looked_at; ++i) {
-        const int64_t rank = found.first + i * found.count / looked_at;
+      const int64_t examined = std::min<int64_t>(found.count, rule_.matches);
+      for (int64_t i = 0; i < examined; ++i) {
+        const int64_t rank = found.first + i * found.count / examined;
         const int count = store_.After(rank, n, continuation);
         trie.Add(std::span(continuation).first(static_cast<size_t>(count)));
       }
@@ -80,11 +80,11 @@ class Rest final : public TextDrafter {
       if (nodes[p] == kNoNode || children[p].empty()) continue;
       std::ranges::stable_sort(children[p],
                                [](const auto* a, const auto* b) { return a->count > b->count; });
-      const int all = p == 0 ? trie.continuations() : items[p - 1].count;
+      const int total = p == 0 ? trie.continuations() : items[p - 1].count;
       std::vector<Scored> offers;
       offers.reserve(children[p].size());
       for (const auto* child : children[p]) {
-        offers.push_back({child->token, std::log(static_cast<float>(child->count) / all)});
+        offers.push_back({child->token, std::log(static_cast<float>(child->count) / total)});
       }
       builder.Offer(nodes[p], offers);
       for (const auto* child : children[p]) {
@@ -101,14 +101,14 @@ class Rest final : public TextDrafter {
 Status CheckVocabulary(const Datastore& store, const DraftContext& context,
                        const std::string& path) {
   if (store.vocab() > context.target.config().vocab) {
-    return Error{path + ": vocab: found " + std::to_string(store.vocab()) + ", the model's is " +
-                 std::to_string(context.target.config().vocab)};
+    return Error{path + ": vocab: found " + std::to_string(store.vocab()) +
+                 ", expected at most the model's " + std::to_string(context.target.config().vocab)};
   }
   if (context.tokenizer == nullptr ||
       VocabularyFingerprint(context.tokenizer->data()) == store.vocabulary()) {
     return {};
   }
-  return Error{path + ": vocabulary: found another model's; build the datastore with this one"};
+  return Error{path + ": vocabulary: found another model's; build the datastore with this model"};
 }
 
 }  // namespace

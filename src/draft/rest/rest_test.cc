@@ -82,7 +82,7 @@ TEST(Datastore, FindsWhatAScanFinds) {
 
 // Encoded datastores equal the fuzzer's seeds, which an independent program wrote from the
 // documentation of the format.
-TEST(Datastore, IsTheFormatThatIsDescribed) {
+TEST(Datastore, MatchesTheDocumentedFormat) {
   const std::string folder = std::string(FT_SOURCE_DIR) + "/tests/fuzz/rest/datastore/";
   const std::vector<Words> texts{{1, 2, 3, 1, 2, 4}, {2, 3, 1}, {}};
   for (const auto& [name, documents, vocab] :
@@ -103,7 +103,7 @@ std::string Changed(std::string file, size_t at, Number value) {
   return file;
 }
 
-TEST(Datastore, EveryLieIsAnErrorThatNamesTheField) {
+TEST(Datastore, EveryCorruptFieldIsNamed) {
   const std::string file = Encoded({{1, 2, 3}, {4, 5}});
   const auto message = [](const std::string& bytes) { return Parsed(bytes).error().message; };
   EXPECT_THAT(message(""), HasSubstr("store: magic"));
@@ -162,13 +162,13 @@ class RestDrafts : public TargetFixture {
   }
 };
 
-TEST_F(RestDrafts, OffersTheTrieBelowTheLongestSuffix) {
+TEST_F(RestDrafts, OffersContinuationsOfTheLongestSuffix) {
   Store({{1, 2, 3, 4}, {1, 2, 3, 4}, {1, 2, 5}, {9, 2, 6}, {0, 1, 2, 7}});
   const auto drafter = *New({});
   Conversation talk(*drafter);
   talk.Prompt(Words{8, 1, 2});
   const CandidateTree tree = talk.Propose();
-  EXPECT_EQ(Shown(tree), "0:3 0:5 0:7 1:4") << "'1 2' is found, '2' alone is not asked for";
+  EXPECT_EQ(Shown(tree), "0:3 0:5 0:7 1:4") << "'1 2' is found, so '2' alone is not searched for";
   EXPECT_FLOAT_EQ(tree.score(1), std::log(0.5f));
   EXPECT_FLOAT_EQ(tree.score(2), std::log(0.25f));
   EXPECT_FLOAT_EQ(tree.score(4), std::log(0.5f)) << "4 always follows 3";
@@ -178,7 +178,7 @@ TEST_F(RestDrafts, OffersTheTrieBelowTheLongestSuffix) {
   EXPECT_EQ(talk.Propose().size(), 1) << "no match, no draft";
 }
 
-TEST_F(RestDrafts, OptionsShapeTheTrie) {
+TEST_F(RestDrafts, OptionsLimitTheTrie) {
   Store({{1, 2, 3, 4}, {1, 2, 3, 4}, {1, 2, 5}, {9, 2, 6}});
   const auto proposed = [this](const Json& options) {
     const auto drafter = *New(options);
@@ -192,14 +192,15 @@ TEST_F(RestDrafts, OptionsShapeTheTrie) {
   EXPECT_EQ(proposed({{"max_suffix", 1}, {"min_suffix", 1}}), "0:3 0:5 0:6 1:4");
   EXPECT_EQ(proposed({{"min_suffix", 3}}), "");
   Store({{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 5}, {1, 2, 5}, {1, 2, 6}});
-  EXPECT_EQ(proposed({{"matches", 2}}), "0:3 0:5") << "from all over the range";
+  EXPECT_EQ(proposed({{"matches", 2}}), "0:3 0:5") << "evenly spaced occurrences";
 }
 
 TEST_F(RestDrafts, RefusesAnotherModelsDatastore) {
   folder_.Write("store", Encoded({{1, 2}}));
   EXPECT_THAT(New({}).error().message, HasSubstr("vocabulary: found another model's"));
   folder_.Write("store", Encoded({{1, 2}}, 13));
-  EXPECT_THAT(New({}).error().message, HasSubstr("vocab: found 13, the model's is 12"));
+  EXPECT_THAT(New({}).error().message,
+              HasSubstr("vocab: found 13, expected at most the model's 12"));
 }
 
 }  // namespace
