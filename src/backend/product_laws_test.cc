@@ -49,20 +49,20 @@ TEST_P(ProductLaws, AreCloseToADoublePrecisionLoop) {
     const auto x = Values(*backend_, in.tensor), y = Multiply(*weight, in.tensor);
     for (int64_t r = 0; r < kRows; ++r) {
       for (int64_t o = 0; o < kOutputs; ++o) {
-        double want = 0, size = 0;
+        double want = 0, magnitude = 0;
         for (int64_t i = 0; i < kInputs; ++i) {
           const double product = double{w.values[o * kInputs + i]} * x[r * kInputs + i];
           want += product;
-          size += std::fabs(product);
+          magnitude += std::fabs(product);
         }
-        ASSERT_NEAR(y[r * kOutputs + o], want, 0.01 * size) << DTypeName(type);
+        ASSERT_NEAR(y[r * kOutputs + o], want, 0.01 * magnitude) << DTypeName(type);
       }
     }
   }
 }
 
 // A row's product has the same bits, whatever rows are in the call.
-TEST_P(ProductLaws, ARowDoesNotSeeItsNeighbours) {
+TEST_P(ProductLaws, RowsDoNotDependOnEachOther) {
   for (const DType type : testing::kWeightTypes) {
     const auto weight = Load(*backend_, RandomWeight(type, kOutputs, kInputs, 1));
     const Buffer in = Inputs();
@@ -76,7 +76,7 @@ TEST_P(ProductLaws, ARowDoesNotSeeItsNeighbours) {
 }
 
 // A group of products has the bits of separate products.
-TEST_P(ProductLaws, AGroupIsItsProductsOneByOne) {
+TEST_P(ProductLaws, AGroupHasTheBitsOfSeparateProducts) {
   const auto a = Load(*backend_, RandomWeight(DType::kQ8_0, kOutputs, kInputs, 1));
   const auto b = Load(*backend_, RandomWeight(DType::kBF16, 64, kInputs, 2));
   const Buffer in = Inputs(), bias = Inputs(1, kOutputs, 3);
@@ -94,7 +94,7 @@ TEST_P(ProductLaws, AGroupIsItsProductsOneByOne) {
 }
 
 // A product of a normed input has the bits of the product of RmsNorm's output.
-TEST_P(ProductLaws, ANormedInputIsTheNormsOutput) {
+TEST_P(ProductLaws, ANormedInputHasTheBitsOfRmsNorm) {
   const auto weight = Load(*backend_, RandomWeight(DType::kQ8_0, kOutputs, kInputs, 1));
   const Buffer in = Inputs(), gain = Inputs(1, kInputs, 3);
   const Buffer normed = *backend_->Allocate(DType::kF32, kRows, kInputs);
@@ -104,12 +104,12 @@ TEST_P(ProductLaws, ANormedInputIsTheNormsOutput) {
 }
 
 // A feed-forward block has the bits of separate products and SiluMul.
-TEST_P(ProductLaws, AFeedForwardBlockIsItsPartsOneByOne) {
+TEST_P(ProductLaws, AFeedForwardBlockHasTheBitsOfSeparateOps) {
   constexpr int64_t kWidth = 96;
   const auto gate = Load(*backend_, RandomWeight(DType::kQ8_0, kWidth, kInputs, 1));
   const auto up = Load(*backend_, RandomWeight(DType::kBF16, kWidth, kInputs, 2));
   const auto down = Load(*backend_, RandomWeight(DType::kQ8_0, kInputs, kWidth, 3));
-  const Buffer x = Inputs(), gain = Inputs(1, kInputs, 4), whole = Inputs();
+  const Buffer x = Inputs(), gain = Inputs(1, kInputs, 4), fused = Inputs();
   const LinearIn in(x.tensor, gain.tensor, kEpsilon);
   const Buffer g = *backend_->Allocate(DType::kF32, kRows, kWidth),
                u = *backend_->Allocate(DType::kF32, kRows, kWidth);
@@ -119,15 +119,15 @@ TEST_P(ProductLaws, AFeedForwardBlockIsItsPartsOneByOne) {
   backend_->SiluMul(g.tensor, u.tensor);
   const LinearOut outer[] = {{.weight = down.get(), .out = x.tensor, .accumulate = true}};
   backend_->Linear(g.tensor, outer);
-  backend_->FeedForward({.x = {whole.tensor, gain.tensor, kEpsilon},
+  backend_->FeedForward({.x = {fused.tensor, gain.tensor, kEpsilon},
                          .gate = gate.get(),
                          .up = up.get(),
                          .down = down.get(),
-                         .out = whole.tensor});
-  EXPECT_EQ(Values(*backend_, whole.tensor), Values(*backend_, x.tensor));
+                         .out = fused.tensor});
+  EXPECT_EQ(Values(*backend_, fused.tensor), Values(*backend_, x.tensor));
 }
 
-TEST_P(ProductLaws, EmbeddedRowsAreTheFilesValues) {
+TEST_P(ProductLaws, EmbedReturnsTheValuesOfTheFile) {
   for (const DType type : testing::kWeightTypes) {
     const FileWeight w = RandomWeight(type, 5, kInputs, 1);
     const auto table = Load(*backend_, w);

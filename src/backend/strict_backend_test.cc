@@ -1,5 +1,5 @@
 // The strict backend ends the process with a message at every mistake that it is meant to find, and
-// computes the bits of the backend inside.
+// computes the bits of the inner backend.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -32,7 +32,7 @@ class StrictBackendTest : public ::testing::Test {
 };
 using StrictBackendDeathTest = StrictBackendTest;
 
-TEST_F(StrictBackendDeathTest, TheHostReadsNothing) {
+TEST_F(StrictBackendDeathTest, TheHostMayNotReadDeviceMemory) {
   const Buffer b = Floats(3, 5);
   EXPECT_DEATH(Touch(b.tensor.data + 4),
                "strict backend: the host (read|touched) device memory that only Upload, Download "
@@ -41,21 +41,21 @@ TEST_F(StrictBackendDeathTest, TheHostReadsNothing) {
   EXPECT_DEATH(Touch(b.tensor.data), "strict backend: the host");
 }
 
-TEST_F(StrictBackendDeathTest, TheHostWritesNothing) {
+TEST_F(StrictBackendDeathTest, TheHostMayNotWriteDeviceMemory) {
   const Buffer b = Floats(3, 5);
   EXPECT_DEATH(b.tensor.data[7] = std::byte{1},
                "strict backend: the host (wrote|touched) device memory .*: byte 7 of a buffer");
 }
 
-TEST_F(StrictBackendDeathTest, NobodyTouchesWhatIsFreed) {
+TEST_F(StrictBackendDeathTest, FreedBuffersMayNotBeAccessed) {
   Tensor kept;
   {
     const Buffer b = Floats(3, 5);
     kept = b.tensor;
   }
   const Buffer later = Floats(3, 5);  // at another address
-  EXPECT_DEATH(Touch(kept.data), "the host .* device memory .*: a buffer that is freed");
-  EXPECT_DEATH(backend_->Add(kept, later.tensor), "Add: x lies in no live buffer");
+  EXPECT_DEATH(Touch(kept.data), "the host .* device memory .*: a freed buffer");
+  EXPECT_DEATH(backend_->Add(kept, later.tensor), "Add: x does not lie in a live buffer");
 }
 
 TEST_F(StrictBackendDeathTest, OpsStayWithinTheirBuffers) {
@@ -67,12 +67,12 @@ TEST_F(StrictBackendDeathTest, OpsStayWithinTheirBuffers) {
   std::vector<float> host(24);
   EXPECT_DEATH(backend_->Download(longer, host.data()), "Download: src reaches beyond its buffer");
   EXPECT_DEATH(backend_->Download(wider, host.data()), "Download: src has rows that overlap");
-  EXPECT_DEATH(backend_->Upload(host.data(), bytes), "Upload: dst is of another type");
+  EXPECT_DEATH(backend_->Upload(host.data(), bytes), "Upload: dst has a different type");
   EXPECT_DEATH(backend_->Download({}, host.data()), "Download: src has no memory");
 }
 
 // Arguments other than tensors must lie in the host's memory.
-TEST_F(StrictBackendDeathTest, OpsTouchWhatTheyAreGiven) {
+TEST_F(StrictBackendDeathTest, OpsMayAccessOnlyTheirArguments) {
   const Buffer logits = Floats(1, 20), tokens = *backend_->Allocate(DType::kI32, 1, 1);
   const std::span<Token> out(reinterpret_cast<Token*>(tokens.tensor.data), 1);
   EXPECT_DEATH(backend_->ArgMax(logits.tensor, out),
@@ -80,23 +80,25 @@ TEST_F(StrictBackendDeathTest, OpsTouchWhatTheyAreGiven) {
                "of a buffer of 1 x 1 I32");
 }
 
-TEST_F(StrictBackendDeathTest, BackendsDoNotMix) {
+TEST_F(StrictBackendDeathTest, ArgumentsMustBelongToTheBackend) {
   const auto other = *NewTestBackend("strict:cpu", {.threads = 1});
   const auto plain = *NewBackend("cpu", {.threads = 1});
   const Buffer ours = Floats(1, 64), theirs = *other->Allocate(DType::kF32, 1, 64),
                plain_buffer = *plain->Allocate(DType::kF32, 1, 64);
   EXPECT_DEATH(backend_->Add(theirs.tensor, ours.tensor), "Add: x lies in .* another backend");
-  EXPECT_DEATH(backend_->Add(plain_buffer.tensor, ours.tensor), "Add: x lies in no live buffer");
+  EXPECT_DEATH(backend_->Add(plain_buffer.tensor, ours.tensor),
+               "Add: x does not lie in a live buffer");
   const FileWeight file = RandomWeight(DType::kF32, 64, 64, 1);
   const auto weight = Load(*other, file), plain_weight = Load(*plain, file);
   const Buffer out = Floats(1, 64);
   const LinearOut group[] = {{.weight = weight.get(), .out = out.tensor}},
                   plain_group[] = {{.weight = plain_weight.get(), .out = out.tensor}};
-  EXPECT_DEATH(backend_->Linear(ours.tensor, group), "Linear: a weight is another backend's");
-  EXPECT_DEATH(backend_->Linear(ours.tensor, plain_group), "Linear: a weight is another backend's");
+  EXPECT_DEATH(backend_->Linear(ours.tensor, group), "Linear: a weight belongs to another backend");
+  EXPECT_DEATH(backend_->Linear(ours.tensor, plain_group),
+               "Linear: a weight belongs to another backend");
 }
 
-TEST_F(StrictBackendDeathTest, ShapesAgree) {
+TEST_F(StrictBackendDeathTest, ShapesMustMatch) {
   const Buffer x = Floats(2, 64), narrow = Floats(2, 32), gain = Floats(1, 64);
   const auto weight = Load(*backend_, RandomWeight(DType::kF32, 48, 64, 1));
   const LinearOut group[] = {{.weight = weight.get(), .out = narrow.tensor}};
@@ -104,7 +106,8 @@ TEST_F(StrictBackendDeathTest, ShapesAgree) {
   Token token[1];
   EXPECT_DEATH(backend_->Linear(x.tensor, group), "Linear: out is not");
   EXPECT_DEATH(backend_->Linear(narrow.tensor, group), "Linear: a weight does not fit x");
-  EXPECT_DEATH(backend_->Add(x.tensor, narrow.tensor), "Add: x and y are not of one shape");
+  EXPECT_DEATH(backend_->Add(x.tensor, narrow.tensor),
+               "Add: x and y are not f32 tensors of one shape");
   EXPECT_DEATH(backend_->RmsNorm(x.tensor, gain.tensor, 0, narrow.tensor), "RmsNorm: x and out");
   EXPECT_DEATH(backend_->Rope(x.tensor, positions, 32, {}), "Rope: x is not");
   EXPECT_DEATH(backend_->ArgMax(x.tensor, token), "ArgMax: logits are not");
@@ -113,7 +116,7 @@ TEST_F(StrictBackendDeathTest, ShapesAgree) {
 }
 
 // An op ends the process if an output overlaps an input that it may not replace.
-TEST_F(StrictBackendDeathTest, OutputsOverlapNoInputs) {
+TEST_F(StrictBackendDeathTest, OutputsMayNotOverlapInputs) {
   const Buffer x = Floats(4, 64), gain = Floats(1, 32);
   const Tensor upper = x.tensor.Rows(0, 3), lower = x.tensor.Rows(1, 3);
   EXPECT_DEATH(backend_->Add(upper, lower), "Add: y overlaps x");
@@ -121,7 +124,7 @@ TEST_F(StrictBackendDeathTest, OutputsOverlapNoInputs) {
   EXPECT_DEATH(backend_->RmsNorm(upper, gain.tensor, 0, lower), "RmsNorm: out overlaps x");
 }
 
-TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
+TEST_F(StrictBackendDeathTest, CacheRowsMustLieInPagesOfTheBackend) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
   const auto other = *NewTestBackend("strict:cpu", {.threads = 1});
   const auto theirs = testing::NewPages(*other, DType::kF16, 100, 64, 32, 1);
@@ -130,7 +133,7 @@ TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
                foreign[] = {{.rows = theirs.rows(), .to = 3, .count = 4}},
                twice[] = {{.rows = cache.rows(), .to = 62, .from = 0, .count = 3},
                           {.rows = cache.rows(), .to = 64, .from = 2, .count = 2}};
-  EXPECT_DEATH(backend_->StoreRows(x.tensor, beyond), "StoreRows: a run has fewer rows");
+  EXPECT_DEATH(backend_->StoreRows(x.tensor, beyond), "StoreRows: a run has too few rows");
   EXPECT_DEATH(backend_->StoreRows(x.tensor, foreign), "StoreRows: a run lies in .* another");
   EXPECT_DEATH(backend_->StoreRows(x.tensor, twice), "StoreRows: a run overlaps a run");
   EXPECT_DEATH(backend_->CopyRows(cache.rows(), cache.rows(), 0, 9), "CopyRows: dst overlaps src");
@@ -140,7 +143,7 @@ TEST_F(StrictBackendDeathTest, RowsOfCachesLieInPagesOfThisBackend) {
 }
 
 // Pages have the type of their memory, and their rows, groups and pages do not overlap.
-TEST_F(StrictBackendDeathTest, PagesAreLaidOutAsTheirMemory) {
+TEST_F(StrictBackendDeathTest, PagesMustMatchTheirMemory) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
   const Buffer x = Floats(70, 64);
   std::byte* const twice[] = {cache.table[0], cache.table[0]};
@@ -153,15 +156,15 @@ TEST_F(StrictBackendDeathTest, PagesAreLaidOutAsTheirMemory) {
   const auto store = [&](const PagedRows& to) {
     backend_->StoreRows(x.tensor, std::array{RowRun{.rows = to, .count = 70}});
   };
-  EXPECT_DEATH(store(other_type), "StoreRows: a run is of another type");
+  EXPECT_DEATH(store(other_type), "StoreRows: a run has a different type");
   EXPECT_DEATH(store(rows), "StoreRows: a run has rows that overlap");
   EXPECT_DEATH(store(groups), "StoreRows: a run has groups that overlap");
-  EXPECT_DEATH(store(pages), "StoreRows: a run has a page twice");
+  EXPECT_DEATH(store(pages), "StoreRows: a run contains a page twice");
   store(cache.rows());
 }
 
 // A row attends to some row, and only to rows of its cache; its chain ascends after its run.
-TEST_F(StrictBackendDeathTest, RowsSeePathsWithinTheirCaches) {
+TEST_F(StrictBackendDeathTest, RowsMayAttendOnlyToPathsInTheirCache) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 64, 64, 32, 1);
   const Buffer stored = Floats(64, 64), q = Floats(2, 64), out = Floats(2, 64);
   backend_->StoreRows(stored.tensor, std::array{RowRun{.rows = cache.rows(), .count = 64}});
@@ -179,13 +182,13 @@ TEST_F(StrictBackendDeathTest, RowsSeePathsWithinTheirCaches) {
   nothing.committed = nothing.run[0] = 0;
   EXPECT_DEATH(attend(descends), "Attention: a row's chain does not ascend");
   EXPECT_DEATH(attend(in_run), "Attention: a row's chain does not ascend");
-  EXPECT_DEATH(attend(beyond), "Attention: keys has fewer rows");
-  EXPECT_DEATH(attend(longer), "Attention: the lists of `visible` do not agree");
-  EXPECT_DEATH(attend(nothing), "Attention: a row sees nothing");
+  EXPECT_DEATH(attend(beyond), "Attention: keys has too few rows");
+  EXPECT_DEATH(attend(longer), "Attention: the lengths of the lists in `visible` do not match");
+  EXPECT_DEATH(attend(nothing), "Attention: a row attends to nothing");
   attend(right);
 }
 
-TEST_F(StrictBackendDeathTest, GatherMovesRowsForwardOnly) {
+TEST_F(StrictBackendDeathTest, GatherInPlaceMustAscend) {
   const Buffer x = Floats(4, 64), out = Floats(2, 64);
   backend_->Gather(x.tensor, std::array{1, 3}, x.tensor.Rows(0, 2));
   backend_->Gather(x.tensor, std::array{3, 1}, out.tensor);
@@ -195,7 +198,7 @@ TEST_F(StrictBackendDeathTest, GatherMovesRowsForwardOnly) {
 }
 
 // The halves of rows overlap in extent, but share no byte.
-TEST_F(StrictBackendTest, PartsOfRowsMayMeet) {
+TEST_F(StrictBackendTest, DisjointPartsOfRowsMayBeArguments) {
   const Buffer x = Floats(4, 64), gain = Floats(1, 32);
   const auto before = Values(*backend_, x.tensor);
   const Tensor left = x.tensor.Cols(0, 32), right = x.tensor.Cols(32, 32);
@@ -218,7 +221,7 @@ TEST_F(StrictBackendTest, BuffersOutliveTheirBackend) {
   EXPECT_EQ(StrictMemory::Get().Find(at), nullptr);
 }
 
-TEST_F(StrictBackendTest, ProductsHaveTheBitsOfTheBackendInside) {
+TEST_F(StrictBackendTest, ProductsHaveTheBitsOfTheInnerBackend) {
   const auto plain = *NewBackend("cpu", {.threads = 1});
   const FileWeight file = RandomWeight(DType::kQ8_0, 48, 64, 3);
   const auto x = RandomFloats(3 * 64, 5);

@@ -13,7 +13,7 @@
 namespace foretoken {
 namespace {
 
-std::atomic<int> next_number = 0;  // numbers are unique among the backends of a process
+std::atomic<int> next_backend_number = 0;  // numbers are unique among the backends of a process
 
 class StrictWeight final : public Weight {
  public:
@@ -46,7 +46,7 @@ class StrictBackend final : public Backend {
   Status TakeFailure() override { return inner_->TakeFailure(); }
 
   Result<Buffer> Allocate(DType type, int64_t rows, int64_t cols) override {
-    return Moved(inner_->Allocate(type, rows, cols));
+    return MoveToStrictMemory(inner_->Allocate(type, rows, cols));
   }
   void Upload(const void* host, Tensor dst) override;
   void Download(Tensor src, float* host) override;
@@ -74,19 +74,19 @@ class StrictBackend final : public Backend {
   void TopK(Tensor logits, int count, std::span<RankedToken> out) override;
 
  private:
-  // A buffer with the layout of the inner backend's, in strict memory.
-  Result<Buffer> Moved(Result<Buffer> made) const;
+  // Returns a buffer with the layout of `made`, in strict memory.
+  Result<Buffer> MoveToStrictMemory(Result<Buffer> made) const;
   // The inner backend's weight.
   const Weight* Inner(const StrictOp& op, const Weight* weight) const;
-  void NoteInput(StrictOp& op, const LinearIn& in) const;
-  void NoteSequence(StrictOp& op, const AttentionArgs& args,
-                    const AttentionSequence& sequence) const;
+  void RegisterInput(StrictOp& op, const LinearIn& in) const;
+  void RegisterSequence(StrictOp& op, const AttentionArgs& args,
+                        const AttentionSequence& sequence) const;
 
   const std::unique_ptr<Backend> inner_;
-  const int number_ = next_number.fetch_add(1);
+  const int number_ = next_backend_number.fetch_add(1);
 };
 
-Result<Buffer> StrictBackend::Moved(Result<Buffer> made) const {
+Result<Buffer> StrictBackend::MoveToStrictMemory(Result<Buffer> made) const {
   if (!made.ok()) return made;
   Tensor t = made->tensor;
   const auto bytes = static_cast<size_t>(t.rows * t.row_bytes);
@@ -99,7 +99,7 @@ Result<Buffer> StrictBackend::Moved(Result<Buffer> made) const {
 const Weight* StrictBackend::Inner(const StrictOp& op, const Weight* weight) const {
   op.Expect(weight != nullptr, "a weight is missing");
   const auto* ours = dynamic_cast<const StrictWeight*>(weight);
-  op.Expect(ours != nullptr && ours->owner() == number_, "a weight is another backend's");
+  op.Expect(ours != nullptr && ours->owner() == number_, "a weight belongs to another backend");
   return ours->inner();
 }
 
@@ -146,8 +146,10 @@ void StrictBackend::Embed(const Weight& table, std::span<const Token> tokens, Te
 
 void StrictBackend::RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) {
   StrictOp op("RmsNorm", number_);
-  op.Expect(IsFloat(x) && IsFloat(out) && SameShape(x, out), "x and out are not of one shape, f32");
-  op.Expect(IsRowOf(gain, gain.cols) && x.cols % gain.cols == 0, "gain is not a part of a row");
+  op.Expect(IsFloat(x) && IsFloat(out) && SameShape(x, out),
+            "x and out are not f32 tensors of one shape");
+  op.Expect(IsRowOf(gain, gain.cols) && x.cols % gain.cols == 0,
+            "gain is not [1, n] f32, where n divides the columns of x");
   op.Reads("x", x);
   op.Reads("gain", gain);
   op.WritesInPlace("out", out, x);
@@ -155,7 +157,7 @@ void StrictBackend::RmsNorm(Tensor x, Tensor gain, float eps, Tensor out) {
   inner_->RmsNorm(x, gain, eps, out);
 }
 
-void StrictBackend::NoteInput(StrictOp& op, const LinearIn& in) const {
+void StrictBackend::RegisterInput(StrictOp& op, const LinearIn& in) const {
   op.Expect(IsFloat(in.x), "x is not f32");
   op.Reads("x", in.x);
   if (in.gain.empty()) return;
@@ -166,7 +168,7 @@ void StrictBackend::NoteInput(StrictOp& op, const LinearIn& in) const {
 void StrictBackend::Linear(const LinearIn& in, std::span<const LinearOut> group) {
   StrictOp op("Linear", number_);
   op.Expect(!group.empty(), "the group is empty");
-  NoteInput(op, in);
+  RegisterInput(op, in);
   std::vector<LinearOut> inner(group.begin(), group.end());
   for (LinearOut& o : inner) {
     op.Expect(o.weight != nullptr && o.weight->cols() == in.x.cols, "a weight does not fit x");
@@ -185,7 +187,7 @@ void StrictBackend::Linear(const LinearIn& in, std::span<const LinearOut> group)
 
 void StrictBackend::FeedForward(const FeedForwardArgs& args) {
   StrictOp op("FeedForward", number_);
-  NoteInput(op, args.x);
+  RegisterInput(op, args.x);
   op.Expect(IsFloat(args.out) && args.out.rows == args.x.x.rows, "out is not [rows of x, ...] f32");
   op.WritesInPlace("out", args.out, args.x.x);
   FeedForwardArgs inner = args;
@@ -218,7 +220,7 @@ void StrictBackend::Rope(Tensor x, std::span<const Pos> positions, int head_dim,
 void StrictBackend::SiluMul(Tensor gate, Tensor up) {
   StrictOp op("SiluMul", number_);
   op.Expect(IsFloat(gate) && IsFloat(up) && SameShape(gate, up),
-            "gate and up are not of one shape, f32");
+            "gate and up are not f32 tensors of one shape");
   op.Reads("up", up);
   op.Writes("gate", gate);
   op.Begin();
@@ -227,7 +229,8 @@ void StrictBackend::SiluMul(Tensor gate, Tensor up) {
 
 void StrictBackend::Add(Tensor x, Tensor y) {
   StrictOp op("Add", number_);
-  op.Expect(IsFloat(x) && IsFloat(y) && SameShape(x, y), "x and y are not of one shape, f32");
+  op.Expect(IsFloat(x) && IsFloat(y) && SameShape(x, y),
+            "x and y are not f32 tensors of one shape");
   op.Reads("x", x);
   op.Writes("y", y);
   op.Begin();
@@ -281,7 +284,7 @@ void StrictBackend::CopyRows(const PagedRows& src, const PagedRows& dst, int64_t
                              int64_t count) {
   StrictOp op("CopyRows", number_);
   op.Expect(src.type == dst.type && src.cols == dst.cols && src.group_cols == dst.group_cols,
-            "src and dst are not of one type and width");
+            "src and dst differ in type or width");
   op.Reads("src", src, first, count);
   op.Writes("dst", dst, first, count);
   op.Begin();
@@ -305,9 +308,9 @@ void StrictBackend::CompactRows(const PagedRows& rows, std::span<const int> from
 void ExpectPaths(const StrictOp& op, const Visibility& v) {
   op.Expect(v.begin.size() == v.run.size() + 1 && v.begin.front() == 0 &&
                 v.begin.back() == std::ssize(v.chain) && std::ranges::is_sorted(v.begin),
-            "the lists of `visible` do not agree");
+            "the lengths of the lists in `visible` do not match");
   for (int r = 0; r < v.rows(); ++r) {
-    op.Expect(v.committed >= 0 && v.run[r] >= 0 && v.count(r) > 0, "a row sees nothing");
+    op.Expect(v.committed >= 0 && v.run[r] >= 0 && v.count(r) > 0, "a row attends to nothing");
     int next = v.run[r];
     for (int i = v.begin[r]; i < v.begin[r + 1]; ++i) {
       op.Expect(v.chain[i] >= next, "a row's chain does not ascend after its run");
@@ -317,8 +320,8 @@ void ExpectPaths(const StrictOp& op, const Visibility& v) {
 }
 
 // Checks that the rows that the query rows of one sequence attend to lie in its cache.
-void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
-                                 const AttentionSequence& sequence) const {
+void StrictBackend::RegisterSequence(StrictOp& op, const AttentionArgs& args,
+                                     const AttentionSequence& sequence) const {
   op.Expect(sequence.visible != nullptr, "`visible` is missing");
   const Visibility& v = *sequence.visible;
   if (v.rows() > 0) ExpectPaths(op, v);
@@ -327,7 +330,7 @@ void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
                 args.q.cols % cols == 0,
             "q, keys and values are not made of heads");
   op.Expect(sequence.first >= 0 && sequence.first + v.rows() <= args.q.rows,
-            "a sequence has rows that q has not");
+            "a sequence has rows past the end of q");
   int64_t rows = 0;
   for (int r = 0; r < v.rows(); ++r) {
     const int last = v.begin[r + 1] > v.begin[r] ? v.chain[v.begin[r + 1] - 1] : v.run[r] - 1;
@@ -340,11 +343,11 @@ void StrictBackend::NoteSequence(StrictOp& op, const AttentionArgs& args,
 void StrictBackend::Attention(const AttentionArgs& args) {
   StrictOp op("Attention", number_);
   op.Expect(IsFloat(args.q) && IsFloat(args.out) && SameShape(args.q, args.out),
-            "q and out are not of one shape, f32");
+            "q and out are not f32 tensors of one shape");
   op.Expect(args.head_dim > 0 && args.q.cols % args.head_dim == 0, "q is not made of heads");
   std::vector<bool> taken(static_cast<size_t>(args.q.rows));
   for (const AttentionSequence& s : args.sequences) {
-    NoteSequence(op, args, s);
+    RegisterSequence(op, args, s);
     for (int row = s.first; row < s.first + s.visible->rows(); ++row) {
       op.Expect(!taken[static_cast<size_t>(row)], "a row belongs to two sequences");
       taken[static_cast<size_t>(row)] = true;

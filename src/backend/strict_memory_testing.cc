@@ -21,13 +21,13 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kArena = size_t{256} << 30;  // of address space; memory is taken as it is used
-constexpr size_t kReadable = 64;              // beyond the end
+constexpr size_t kReadableBytes = 64;         // beyond the end
 
 std::atomic<const char*> running_op = nullptr;
-struct sigaction former_action;
+struct sigaction previous_action;
 
 // The kind of access that faulted, as far as this architecture tells.
-const char* Deed([[maybe_unused]] void* context) {
+const char* AccessVerb([[maybe_unused]] void* context) {
 #if defined(__x86_64__)
   constexpr greg_t kWrite = 2;
   const auto* machine = static_cast<const ucontext_t*>(context);
@@ -37,18 +37,19 @@ const char* Deed([[maybe_unused]] void* context) {
 #endif
 }
 
-void SayWhatWasTouched(const std::byte* at, void* context) {
+void ReportFault(const std::byte* at, void* context) {
   char text[400];
   const char* op = running_op.load();
   int length = std::snprintf(
       text, sizeof(text),
       "strict backend: %s %s device memory that %s: ", op != nullptr ? op : "the host",
-      Deed(context),
+      AccessVerb(context),
       op != nullptr ? "it was not given" : "only Upload, Download and other ops may touch");
   const auto rest = [&] { return sizeof(text) - static_cast<size_t>(length); };
   const StrictAllocation* a = StrictMemory::Get().Find(at);
   if (a == nullptr) {
-    length += std::snprintf(text + length, rest(), "a buffer that is freed, or beyond its end\n");
+    length +=
+        std::snprintf(text + length, rest(), "a freed buffer, or bytes past the end of one\n");
   } else {
     length += std::snprintf(text + length, rest(), "byte %td of a buffer of %lld x %lld %s\n",
                             at - a->begin, static_cast<long long>(a->description.rows),
@@ -69,20 +70,20 @@ StrictMemory::StrictMemory() {
   void* const p =
       mmap(nullptr, kArena, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) {
-    std::fprintf(stderr, "strict backend: no %zu GiB of addresses\n", kArena >> 30);
+    std::fprintf(stderr, "strict backend: cannot reserve %zu GiB of addresses\n", kArena >> 30);
     std::abort();
   }
   arena_ = static_cast<std::byte*>(p);
-  // The instruction is retried under the former action, which ends the process.
+  // The instruction is retried under the previous action, which ends the process.
   struct sigaction action {};
   action.sa_flags = SA_SIGINFO;
   action.sa_sigaction = [](int, siginfo_t* info, void* context) {
     const auto* at = static_cast<const std::byte*>(info->si_addr);
     const std::byte* begin = Get().arena_;
-    if (at >= begin && at < begin + kArena) SayWhatWasTouched(at, context);
-    sigaction(SIGSEGV, &former_action, nullptr);
+    if (at >= begin && at < begin + kArena) ReportFault(at, context);
+    sigaction(SIGSEGV, &previous_action, nullptr);
   };
-  sigaction(SIGSEGV, &action, &former_action);
+  sigaction(SIGSEGV, &action, &previous_action);
 }
 
 // The end of an allocation, rather than its beginning, lies at a page boundary, because access past
@@ -91,7 +92,7 @@ std::shared_ptr<std::byte> StrictMemory::Allocate(size_t bytes, int owner,
                                                   const Tensor& description) {
   if (bytes > kArena / 2) return nullptr;
   const std::lock_guard lock(mutex_);
-  const size_t taken = RoundUp(bytes, size_t{64}) + kReadable;
+  const size_t taken = RoundUp(bytes, size_t{64}) + kReadableBytes;
   const size_t page_bytes = RoundUp(taken, kPage);
   if (used_ + page_bytes + kPage > kArena) return nullptr;
   std::byte* const pages = arena_ + used_;

@@ -37,31 +37,32 @@ void StrictOp::Expect(bool holds, std::string_view sentence) const {
   std::abort();
 }
 
-void StrictOp::Reads(std::string_view what, const Tensor& tensor) {
-  Note(what, tensor, false, nullptr);
+void StrictOp::Reads(std::string_view label, const Tensor& tensor) {
+  Register(label, tensor, false, nullptr);
 }
 
-void StrictOp::Writes(std::string_view what, const Tensor& tensor) {
-  Note(what, tensor, true, nullptr);
+void StrictOp::Writes(std::string_view label, const Tensor& tensor) {
+  Register(label, tensor, true, nullptr);
 }
 
-void StrictOp::WritesInPlace(std::string_view what, const Tensor& tensor, const Tensor& input) {
+void StrictOp::WritesInPlace(std::string_view label, const Tensor& tensor, const Tensor& input) {
   const bool same = tensor.data == input.data && tensor.row_bytes == input.row_bytes;
-  Note(what, tensor, true, same ? input.data : nullptr);
+  Register(label, tensor, true, same ? input.data : nullptr);
 }
 
-void StrictOp::Reads(std::string_view what, const PagedRows& rows, int64_t first, int64_t count) {
-  Note(what, rows, first, count, false);
+void StrictOp::Reads(std::string_view label, const PagedRows& rows, int64_t first, int64_t count) {
+  Register(label, rows, first, count, false);
 }
 
-void StrictOp::Writes(std::string_view what, const PagedRows& rows, int64_t first, int64_t count) {
-  Note(what, rows, first, count, true);
+void StrictOp::Writes(std::string_view label, const PagedRows& rows, int64_t first, int64_t count) {
+  Register(label, rows, first, count, true);
 }
 
-const StrictAllocation& StrictOp::Open(std::string_view what, const std::byte* at, bool may_write) {
-  const std::string name(what);
+const StrictAllocation& StrictOp::Open(std::string_view label, const std::byte* at,
+                                       bool may_write) {
+  const std::string name(label);
   const StrictAllocation* a = StrictMemory::Get().Find(at);
-  Expect(a != nullptr, name + " lies in no live buffer of a strict backend");
+  Expect(a != nullptr, name + " does not lie in a live buffer of a strict backend");
   Expect(a->owner == backend_, name + " lies in the memory of another backend");
   const auto known = std::ranges::find(grants_, a, &Grant::allocation);
   if (known == grants_.end()) {
@@ -72,13 +73,13 @@ const StrictAllocation& StrictOp::Open(std::string_view what, const std::byte* a
   return *a;
 }
 
-void StrictOp::Note(std::string_view what, const Tensor& t, bool is_output,
-                    const std::byte* may_overlap) {
-  const std::string name(what);
+void StrictOp::Register(std::string_view label, const Tensor& t, bool is_output,
+                        const std::byte* may_overlap) {
+  const std::string name(label);
   Expect(!t.empty(), name + " has no memory");
-  const StrictAllocation& a = Open(what, t.data, is_output);
-  Expect(t.type == a.description.type, name + " is of another type than its memory");
-  Expect(t.rows >= 0 && t.cols > 0, name + " has a shape that is none");
+  const StrictAllocation& a = Open(label, t.data, is_output);
+  Expect(t.type == a.description.type, name + " has a different type from its memory");
+  Expect(t.rows >= 0 && t.cols > 0, name + " has an invalid shape");
   Expect(t.row_bytes >= static_cast<int64_t>(RowBytes(t.type, t.cols)),
          name + " has rows that overlap");
   Argument argument{name, PiecesOf(t), is_output, may_overlap};
@@ -87,12 +88,11 @@ void StrictOp::Note(std::string_view what, const Tensor& t, bool is_output,
   arguments_.push_back(std::move(argument));
 }
 
-void StrictOp::Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
-                    bool is_output) {
-  const std::string name(what);
-  Expect(first >= 0 && count >= 0 && first + count <= rows.rows(), name + " has fewer rows");
-  Expect(rows.group_cols > 0 && rows.cols % rows.group_cols == 0,
-         name + " has a shape that is none");
+void StrictOp::Register(std::string_view label, const PagedRows& rows, int64_t first, int64_t count,
+                        bool is_output) {
+  const std::string name(label);
+  Expect(first >= 0 && count >= 0 && first + count <= rows.rows(), name + " has too few rows");
+  Expect(rows.group_cols > 0 && rows.cols % rows.group_cols == 0, name + " has an invalid shape");
   const auto bytes = static_cast<int64_t>(RowBytes(rows.type, rows.group_cols));
   Expect(rows.row_bytes >= bytes, name + " has rows that overlap");
   Expect(rows.groups() == 1 || rows.group_bytes >= (kPageRows - 1) * rows.row_bytes + bytes,
@@ -101,8 +101,8 @@ void StrictOp::Note(std::string_view what, const PagedRows& rows, int64_t first,
   const StrictAllocation* a = nullptr;
   for (int64_t row = first; row < first + count; ++row) {
     if (a == nullptr || row % kPageRows == 0) {
-      a = &Open(what, rows.Row(row), is_output);
-      Expect(rows.type == a->description.type, name + " is of another type than its memory");
+      a = &Open(label, rows.Row(row), is_output);
+      Expect(rows.type == a->description.type, name + " has a different type from its memory");
     }
     for (int64_t g = 0; g < rows.groups(); ++g) {
       const std::byte* begin = rows.Row(row, g);
@@ -113,7 +113,7 @@ void StrictOp::Note(std::string_view what, const PagedRows& rows, int64_t first,
   }
   std::ranges::sort(argument.pieces, {}, &Bytes::begin);
   for (size_t i = 1; is_output && i < argument.pieces.size(); ++i) {
-    Expect(argument.pieces[i - 1].end <= argument.pieces[i].begin, name + " has a page twice");
+    Expect(argument.pieces[i - 1].end <= argument.pieces[i].begin, name + " contains a page twice");
   }
   arguments_.push_back(std::move(argument));
 }
@@ -126,7 +126,7 @@ void StrictOp::CheckOverlaps() const {
       const Argument& other = arguments_[i];
       if (i == o || other.pieces.empty()) continue;
       if (!other.is_output && output.may_overlap == other.pieces[0].begin) continue;
-      Expect(!Overlap(output, other), output.what + " overlaps " + other.what);
+      Expect(!Overlap(output, other), output.name + " overlaps " + other.name);
     }
   }
 }

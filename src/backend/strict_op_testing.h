@@ -21,15 +21,15 @@ class StrictOp {
   // Ends the process with the op's name and `sentence`, unless `holds`.
   void Expect(bool holds, std::string_view sentence) const;
 
-  // Registers an argument, called `what` in messages. Empty tensors are refused: an optional
+  // Registers an argument, called `label` in messages. Empty tensors are refused: an optional
   // argument that is absent must not be registered.
-  void Reads(std::string_view what, const Tensor& tensor);
-  void Writes(std::string_view what, const Tensor& tensor);
+  void Reads(std::string_view label, const Tensor& tensor);
+  void Writes(std::string_view label, const Tensor& tensor);
   // Registers an output whose rows are exactly those of `input`, or share no byte with them.
-  void WritesInPlace(std::string_view what, const Tensor& tensor, const Tensor& input);
+  void WritesInPlace(std::string_view label, const Tensor& tensor, const Tensor& input);
   // Rows [first, first + count) of a cache.
-  void Reads(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
-  void Writes(std::string_view what, const PagedRows& rows, int64_t first, int64_t count);
+  void Reads(std::string_view label, const PagedRows& rows, int64_t first, int64_t count);
+  void Writes(std::string_view label, const PagedRows& rows, int64_t first, int64_t count);
 
   // Makes the registered arguments accessible until the op is destroyed. Checks that outputs
   // overlap nothing else.
@@ -40,7 +40,7 @@ class StrictOp {
     const std::byte *begin, *end;
   };
   struct Argument {
-    std::string what;
+    std::string name;
     std::vector<Bytes> pieces;  // of rows and groups, ascending
     bool is_output;
     const std::byte* may_overlap;  // beginning of the input that it may overlap, or null
@@ -51,13 +51,13 @@ class StrictOp {
   };
   static std::vector<Bytes> PiecesOf(const Tensor& t);
   static bool Overlap(const Argument& a, const Argument& b);
-  void Note(std::string_view what, const Tensor& tensor, bool is_output,
-            const std::byte* may_overlap);
-  void Note(std::string_view what, const PagedRows& rows, int64_t first, int64_t count,
-            bool is_output);
+  void Register(std::string_view label, const Tensor& tensor, bool is_output,
+                const std::byte* may_overlap);
+  void Register(std::string_view label, const PagedRows& rows, int64_t first, int64_t count,
+                bool is_output);
   // Returns the live allocation of this backend that holds `at`, and makes it accessible from Begin
   // on.
-  const StrictAllocation& Open(std::string_view what, const std::byte* at, bool may_write);
+  const StrictAllocation& Open(std::string_view label, const std::byte* at, bool may_write);
   void CheckOverlaps() const;
 
   const char* const name_;

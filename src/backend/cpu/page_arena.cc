@@ -6,15 +6,15 @@ namespace foretoken {
 namespace {
 
 // Bytes reserved from the system at a time. A reserved page takes no memory until it is used.
-constexpr size_t kStretch = size_t{64} << 20;
-constexpr size_t kLine = 64;
+constexpr size_t kReservedBytes = size_t{64} << 20;
+constexpr size_t kLineBytes = 64;
 
 }  // namespace
 
 std::shared_ptr<std::byte> PageArena::Allocate(size_t bytes) {
-  const size_t taken = (bytes + kLine - 1) / kLine * kLine;
+  const size_t taken = (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
   if (left_ < taken) {
-    size_t stretch = std::max(kStretch, taken);
+    size_t stretch = std::max(kReservedBytes, taken);
     auto memory = std::make_shared<PageMemory>(AllocatePages(stretch));
     if (*memory == nullptr) {
       stretch = taken;

@@ -16,7 +16,7 @@ struct Piece {
   size_t bytes;
 };
 
-TEST(PageArena, PiecesDoNotTouch) {
+TEST(PageArena, AllocationsAreZeroedAlignedAndDisjoint) {
   std::optional<PageArena> arena(std::in_place);
   std::vector<Piece> pieces;
   for (size_t bytes : {size_t{1}, size_t{64}, size_t{65}, size_t{30} << 20, size_t{40} << 20,
@@ -37,7 +37,7 @@ TEST(PageArena, PiecesDoNotTouch) {
 }
 
 // A request beyond the system's memory gives null, and the arena remains usable.
-TEST(PageArena, MoreThanThereIs) {
+TEST(PageArena, TooLargeARequestReturnsNull) {
   PageArena arena;
   EXPECT_EQ(arena.Allocate(size_t{1} << 62), nullptr);
   EXPECT_NE(arena.Allocate(64), nullptr);

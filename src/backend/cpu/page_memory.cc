@@ -35,11 +35,10 @@ PageMemory AllocatePages(size_t bytes) {
 
 Error OutOfMemory(size_t bytes) {
   const bool small = bytes < size_t{10} << 20;
-  return Error{
-      "out of memory: the system has no " +
-      std::to_string(small ? (bytes >> 10) + 1 : (bytes >> 20) + 1) + (small ? " KiB" : " MiB") +
-      " more for this process; a shorter context (-c), a smaller --cache-type or a smaller "
-      "model takes less"};
+  return Error{"out of memory: the system refused another " +
+               std::to_string(small ? (bytes >> 10) + 1 : (bytes >> 20) + 1) +
+               (small ? " KiB" : " MiB") +
+               "; a shorter context (-c), a smaller --cache-type or a smaller model needs less"};
 }
 
 }  // namespace foretoken

@@ -72,21 +72,21 @@ struct PagedBuffer {
 // types with blocks, scales that overflowed.
 inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t cols,
                             int64_t group_cols, uint32_t seed) {
-  const int64_t count = (rows + kPageRows - 1) / kPageRows, held = 2 * count + 1;
+  const int64_t used_pages = (rows + kPageRows - 1) / kPageRows, page_count = 2 * used_pages + 1;
   const int64_t lead = BlockElements(type) * 16;  // elements of a page before its rows
   PagedBuffer pages{.cols = cols, .group_cols = group_cols};
-  pages.memory = *backend.Allocate(type, held, lead + kPageRows * cols);
+  pages.memory = *backend.Allocate(type, page_count, lead + kPageRows * cols);
   const Tensor& all = pages.memory.tensor;
   // In a type with blocks: overflows the block's scale.
-  const float odd = BlockElements(type) == 1 ? NAN : 1e38f;
-  const std::vector<float> nothing(static_cast<size_t>(held * all.cols), odd);
-  backend.StoreRows(Filled(backend, held, all.cols, nothing).tensor, all);
+  const float poison = BlockElements(type) == 1 ? NAN : 1e38f;
+  const std::vector<float> poisoned(static_cast<size_t>(page_count * all.cols), poison);
+  backend.StoreRows(Filled(backend, page_count, all.cols, poisoned).tensor, all);
   pages.offset = static_cast<int64_t>(RowBytes(type, lead));
-  std::vector<int64_t> order(static_cast<size_t>(held));
-  for (int64_t i = 0; i < held; ++i) order[static_cast<size_t>(i)] = i;
+  std::vector<int64_t> order(static_cast<size_t>(page_count));
+  for (int64_t i = 0; i < page_count; ++i) order[static_cast<size_t>(i)] = i;
   std::mt19937 rng(seed);
   std::shuffle(order.begin(), order.end(), rng);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < used_pages; ++i) {
     pages.table.push_back(all.data + order[static_cast<size_t>(i)] * all.row_bytes);
   }
   return pages;

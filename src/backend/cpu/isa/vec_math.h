@@ -16,8 +16,8 @@ FT_INLINE I ToBf16(F x) {
 FT_INLINE F Finite(F a) {
 #if defined(__AVX512DQ__)
   constexpr int kNaNs = 0x81, kInfinities = 0x18;
-  const __mmask16 odd = _mm512_fpclass_ps_mask(a.v[0], kNaNs | kInfinities);
-  a.v[0] = _mm512_mask_mov_ps(a.v[0], odd, _mm512_setzero_ps());
+  const __mmask16 not_finite = _mm512_fpclass_ps_mask(a.v[0], kNaNs | kInfinities);
+  a.v[0] = _mm512_mask_mov_ps(a.v[0], not_finite, _mm512_setzero_ps());
   return a;
 #else
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
@@ -39,8 +39,8 @@ FT_INLINE F Exp(F x) {
   const I vanishes = Greater(low, x);
   x = Select(Greater(x, Splat(88.0f)), Splat(88.0f), x);  // a NaN stays
   x = Select(vanishes, low, x);
-  const F turns = x * Splat(1.44269504088896341f) + Splat(0x1.8p23f);
-  const F n = turns - Splat(0x1.8p23f);
+  const F biased = x * Splat(1.44269504088896341f) + Splat(0x1.8p23f);
+  const F n = biased - Splat(0x1.8p23f);
   const F r = MulAdd(n, Splat(-1.42860682e-6f), MulAdd(n, Splat(-0.693145751953125f), x));
   F p = Splat(1.9875691500e-4f);
   p = MulAdd(p, r, Splat(1.3981999507e-3f));
@@ -49,7 +49,7 @@ FT_INLINE F Exp(F x) {
   p = MulAdd(p, r, Splat(1.6666665459e-1f));
   p = MulAdd(p, r, Splat(5.0000001201e-1f));
   p = MulAdd(p, r * r, r) + Splat(1.0f);
-  const I power = ShiftLeft(AsI(turns) - Splat(0x4b400000) + Splat(127), 23);
+  const I power = ShiftLeft(AsI(biased) - Splat(0x4b400000) + Splat(127), 23);
   return Select(vanishes, Zero(), p * AsF(power));
 }
 
@@ -65,30 +65,30 @@ FT_INLINE F PowerOfFraction(F f) {
 // e^x within 5e-6, for weights that are rounded to 16 bits or fewer; 0 below -87. REQUIRES: x <= 0.
 FT_INLINE F QuickExp(F x) {
   const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
-  const __m512 turn = _mm512_set1_ps(1.44269504088896341f);
-  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // NaN too
-  const __m512 y = _mm512_max_ps(low, x.v[0]);                          // a NaN stays
-  const __m512 turns = _mm512_fmadd_ps(y, turn, magic);
+  const __m512 log2_e = _mm512_set1_ps(1.44269504088896341f);
+  const __mmask16 in_range = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // NaN too
+  const __m512 y = _mm512_max_ps(low, x.v[0]);                              // a NaN stays
+  const __m512 biased = _mm512_fmadd_ps(y, log2_e, magic);
   F f, r;
-  f.v[0] = _mm512_fmsub_ps(y, turn, _mm512_sub_ps(turns, magic));
+  f.v[0] = _mm512_fmsub_ps(y, log2_e, _mm512_sub_ps(biased, magic));
   const F p = PowerOfFraction(f);
   const __m512i power = _mm512_slli_epi32(
-      _mm512_sub_epi32(_mm512_castps_si512(turns), _mm512_set1_epi32(0x4b400000 - 127)), 23);
-  r.v[0] = _mm512_maskz_mul_ps(seen, p.v[0], _mm512_castsi512_ps(power));
+      _mm512_sub_epi32(_mm512_castps_si512(biased), _mm512_set1_epi32(0x4b400000 - 127)), 23);
+  r.v[0] = _mm512_maskz_mul_ps(in_range, p.v[0], _mm512_castsi512_ps(power));
   return r;
 }
 // 2^x within 5e-6, for the same purpose as QuickExp; 0 below -100. REQUIRES: x <= 0.
 FT_INLINE F QuickPower(F x) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
-  const __mmask16 seen = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
-  const __m512 turns = _mm512_add_ps(x.v[0], magic);
+  const __mmask16 in_range = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
+  const __m512 biased = _mm512_add_ps(x.v[0], magic);
   F f, r;
-  f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(turns, magic));
+  f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(biased, magic));
   // The shift moves the integer part of x to the exponent and drops the rest. For a NaN it gives
   // zero, so that the result remains a NaN.
-  const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(turns), 23);
+  const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(biased), 23);
   const __m512i p = _mm512_castps_si512(PowerOfFraction(f).v[0]);
-  r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(seen, p, power));
+  r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(in_range, p, power));
   return r;
 }
 // 2^x. REQUIRES: x is an integer and x <= 0.

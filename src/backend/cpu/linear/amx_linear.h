@@ -16,19 +16,19 @@ namespace foretoken::FT_ISA {
 template <int kBegin, int kEnd>
 FT_INLINE void MultiplyTiles(const std::byte* const codes[]) {
   EachTile<kEnd - kBegin>([&](auto i) {
-    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
-    constexpr int kCodes = kPanelOf % 2 == 0 ? kInt8Codes : kMoreInt8Codes;
-    ZeroTile<kSums + kPanelOf>();
-    LoadTile<kCodes>(codes[kPanelOf], 64);
-    MultiplyInt8<kSums + kPanelOf, kCodes>();
+    constexpr int kIndex = kBegin + decltype(i)::kValue;
+    constexpr int kCodes = kIndex % 2 == 0 ? kInt8Codes : kMoreInt8Codes;
+    ZeroTile<kSums + kIndex>();
+    LoadTile<kCodes>(codes[kIndex], 64);
+    MultiplyInt8<kSums + kIndex, kCodes>();
   });
 }
 // Stores the integer sums of panels [kBegin, kEnd) to dots [P][R][kLanes].
 template <int R, int kBegin, int kEnd>
 FT_INLINE void StoreTiles(int32_t* dots) {
   EachTile<kEnd - kBegin>([&](auto i) {
-    constexpr int kPanelOf = kBegin + decltype(i)::kValue;
-    StoreTile<kSums + kPanelOf>(dots + kPanelOf * R * kLanes, 64);
+    constexpr int kIndex = kBegin + decltype(i)::kValue;
+    StoreTile<kSums + kIndex>(dots + kIndex * R * kLanes, 64);
   });
 }
 
@@ -82,30 +82,30 @@ FT_INLINE void AddDots(const TileWeights<kFormat, P>& w, int half, TileBlock<kFo
 template <Format kFormat, int R, int P>
 FT_INLINE void AddTiles(const BlockAt<kFormat> at[P], int sub, int half, const std::byte* tile,
                         int chunks, F sums[][R][P], ReadAhead<kFormat, P> ahead) {
-  constexpr int kFirst = P > 1 ? P / 2 : 1;
+  constexpr int kFirstPart = P > 1 ? P / 2 : 1;
   alignas(64) int32_t dots[P][R][kLanes];
   TileWeights<kFormat, P> w;
   Unpack<kFormat, P>(at, sub, half, w);
   const int64_t offset = half * 4 * BlockAt<kFormat>::kVectors;
   LoadTile<kInt8Rows>(tile + offset, kBlock);
-  MultiplyTiles<0, kFirst>(w.codes);
+  MultiplyTiles<0, kFirstPart>(w.codes);
   for (int k = 0; k < chunks; ++k) {
     const TileBlock<kFormat, R> chunk{Opaque(tile + k * TileBlock<kFormat, R>::kBytes)};
-    StoreTiles<R, 0, kFirst>(&dots[0][0][0]);
-    if constexpr (P > 1) MultiplyTiles<kFirst, P>(w.codes);
+    StoreTiles<R, 0, kFirstPart>(&dots[0][0][0]);
+    if constexpr (P > 1) MultiplyTiles<kFirstPart, P>(w.codes);
     // Always inlined: the compiler would otherwise consider it a function without effects and
     // remove the call.
     const auto prefetch = [&](int r) __attribute__((always_inline)) {
       if (k == 0 && half == 0) ahead.Part(r, R);
     };
-    AddDots<kFormat, R, P, 0, kFirst>(w, half, chunk, dots, sums[k], prefetch);
-    if constexpr (P > 1) StoreTiles<R, kFirst, P>(&dots[0][0][0]);
+    AddDots<kFormat, R, P, 0, kFirstPart>(w, half, chunk, dots, sums[k], prefetch);
+    if constexpr (P > 1) StoreTiles<R, kFirstPart, P>(&dots[0][0][0]);
     if (k + 1 < chunks) {
       LoadTile<kInt8Rows>(chunk.at + TileBlock<kFormat, R>::kBytes + offset, kBlock);
-      MultiplyTiles<0, kFirst>(w.codes);
+      MultiplyTiles<0, kFirstPart>(w.codes);
     }
     if constexpr (P > 1) {
-      AddDots<kFormat, R, P, kFirst, P>(w, half, chunk, dots, sums[k], [](int) {});
+      AddDots<kFormat, R, P, kFirstPart, P>(w, half, chunk, dots, sums[k], [](int) {});
     }
   }
 }
@@ -161,25 +161,25 @@ FT_INLINE void AddBf16Step(const Bf16Step& at) {
   LoadTile<kBf16Rows>(at.rows, 64);
   if constexpr (K > 1) LoadTile<kMoreBf16Rows>(at.rows + at.chunk_bytes, 64);
   EachTile<P>([&](auto p) {
-    constexpr int kPanelOf = decltype(p)::kValue;
-    if constexpr (kPrefetches) Prefetch(at.weights + kPanelOf * at.panel_bytes + kStepAhead, 1024);
-    LoadTile<kBf16Weights>(at.weights + kPanelOf * at.panel_bytes, 64);
-    MultiplyBf16<kSums + kPanelOf, kBf16Rows>();
-    if constexpr (K > 1) MultiplyBf16<kSums + P + kPanelOf, kMoreBf16Rows>();
+    constexpr int kIndex = decltype(p)::kValue;
+    if constexpr (kPrefetches) Prefetch(at.weights + kIndex * at.panel_bytes + kStepAhead, 1024);
+    LoadTile<kBf16Weights>(at.weights + kIndex * at.panel_bytes, 64);
+    MultiplyBf16<kSums + kIndex, kBf16Rows>();
+    if constexpr (K > 1) MultiplyBf16<kSums + P + kIndex, kMoreBf16Rows>();
   });
 }
 
 // Multiplies chunks [chunk, chunk + K) with panels [panel, panel + P).
 template <int R, int K, int P>
 void TileBf16Panels(const LinearCall& c, int64_t panel, int chunk) {
-  const int64_t whole = c.cols / kTileInputs;
+  const int64_t whole_steps = c.cols / kTileInputs;
   const int64_t chunk_bytes = (c.cols + kTileInputs - 1) / kTileInputs * R * 64;
   Bf16Step at{.rows = c.tile + chunk * chunk_bytes,
               .chunk_bytes = chunk_bytes,
               .weights = c.panels + panel * c.layout.panel_bytes,
               .panel_bytes = c.layout.panel_bytes};
   EachTile<K * P>([](auto i) { ZeroTile<kSums + decltype(i)::kValue>(); });
-  for (int64_t s = 0; s < whole; ++s, at.rows += R * 64, at.weights += 1024) {
+  for (int64_t s = 0; s < whole_steps; ++s, at.rows += R * 64, at.weights += 1024) {
     if (chunk == 0) {
       AddBf16Step<K, P, true>(at);
     } else {
@@ -238,9 +238,9 @@ inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i += kTileInputs) {
       std::byte* to = chunk + (i / kTileInputs * t.chunk_rows + r % t.chunk_rows) * 64;
       for (int64_t j = 0; j < kTileInputs; j += kLanes) {
-        const bool some = r < t.rows && i + j < end;
+        const bool has_values = r < t.rows && i + j < end;
         const float* x = t.x + r * t.stride + (i + j - begin);
-        StoreLow16(some ? ToBf16(LoadFirst(x, end - i - j)) : Splat(0), to + 2 * j);
+        StoreLow16(has_values ? ToBf16(LoadFirst(x, end - i - j)) : Splat(0), to + 2 * j);
       }
     }
   }

@@ -92,7 +92,7 @@ class Product {
   // As many tiles as stay in a core's own cache (kResidentTileBytes) are multiplied with all panels
   // before the next tiles are.
   template <typename Work>
-  void EachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
+  void ForEachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
     const size_t count = tiles_.tiles().size();
     const int64_t bytes = std::max<int64_t>(1, tiles_.TileBytes(kind_));
     const auto resident = static_cast<size_t>(std::max<int64_t>(1, kResidentTileBytes / bytes));
@@ -132,7 +132,7 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
                     ProductUnit unit, int64_t begin, int64_t end, int thread) {
   const Product product(Packed(o.weight), kernels, tiles, unit);
   const int64_t together = tiles.tiles().size() == 1 ? end - begin : kPanelsTogether;
-  product.EachTile(begin, end, together, [&](size_t tile, int64_t from, int64_t to) {
+  product.ForEachTile(begin, end, together, [&](size_t tile, int64_t from, int64_t to) {
     product.Multiply(o, tile, from, to, thread);
   });
 }
@@ -162,7 +162,7 @@ class GatedProduct {
   // Multiplies panels [begin, end) of both with every tile. REQUIRES: begin is a multiple of
   // kShareUnit.
   void Multiply(int64_t begin, int64_t end, int thread) const {
-    gate_.EachTile(begin, end, strip_, [&](size_t tile, int64_t from, int64_t to) {
+    gate_.ForEachTile(begin, end, strip_, [&](size_t tile, int64_t from, int64_t to) {
       MultiplyTile(tile, from, to, thread);
     });
   }
@@ -239,7 +239,7 @@ void CpuBackend::EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64
     unit = std::max(unit, Packed(o.weight).layout().together);
   }
   const TileKind kind = KindOf(Packed(group[0].weight), kernels_);
-  Profile* const profile = tiles.EachMakesItsOwn() ? profile_ : nullptr;
+  Profile* const profile = tiles.HasCopyPerThread() ? profile_ : nullptr;
   const int rounding = profile != nullptr ? profile->Part(kRounding) : 0;
   const auto prepare = [&](int thread) {
     const Profile::Scope scope(profile, thread, rounding);
@@ -278,7 +278,7 @@ UnitChooser::Call CpuBackend::BeginProducts(const Tiles& tiles, std::span<const 
 void CpuBackend::Multiply(Tiles& tiles, std::span<const LinearOut> group) {
   const UnitChooser::Call call = BeginProducts(tiles, group, /*gated=*/false);
   EachPanel(tiles, group, /*usual=*/0, [&](int64_t begin, int64_t end, int thread) {
-    int64_t before = 0;
+    int64_t before = 0;  // panels of earlier weights
     for (const LinearOut& o : group) {
       const int64_t own = Packed(o.weight).panels();
       const int64_t from = std::max<int64_t>(0, begin - before), to = std::min(own, end - before);

@@ -26,10 +26,11 @@ constexpr float kEps = 1e-5f;
 
 // A feed-forward block, and its input rows, which it adds to.
 struct Block {
-  Block(DType outer, DType other, DType inner, int64_t hidden, int64_t width, int64_t most_rows)
-      : gate(RandomWeight(outer, width, hidden, 1)),
-        up(RandomWeight(other, width, hidden, 2)),
-        down(RandomWeight(inner, hidden, width, 3)),
+  Block(DType gate_type, DType up_type, DType down_type, int64_t hidden, int64_t width,
+        int64_t most_rows)
+      : gate(RandomWeight(gate_type, width, hidden, 1)),
+        up(RandomWeight(up_type, width, hidden, 2)),
+        down(RandomWeight(down_type, hidden, width, 3)),
         gain(RandomFloats(static_cast<size_t>(hidden), 4)),
         x(RandomFloats(static_cast<size_t>(most_rows * hidden), 5)) {}
 
@@ -41,27 +42,27 @@ struct Block {
 };
 
 // The block computed op by op, one row at a time.
-std::vector<float> Plain(Backend& backend, const Block& b, int64_t rows) {
+std::vector<float> ComputeSeparately(Backend& backend, const Block& b, int64_t rows) {
   const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
   const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
   const Buffer gain = Filled(backend, 1, b.hidden(), b.gain);
   const Buffer normed = *backend.Allocate(DType::kF32, 1, b.hidden());
-  const Buffer opened = *backend.Allocate(DType::kF32, 1, b.gate.rows);
-  const Buffer raised = *backend.Allocate(DType::kF32, 1, b.gate.rows);
+  const Buffer gate_out = *backend.Allocate(DType::kF32, 1, b.gate.rows);
+  const Buffer up_out = *backend.Allocate(DType::kF32, 1, b.gate.rows);
   for (int64_t r = 0; r < rows; ++r) {
     const Tensor row = x.tensor.Rows(r, 1);
     backend.RmsNorm(row, gain.tensor, kEps, normed.tensor);
-    const LinearOut both[] = {{.weight = gate.get(), .out = opened.tensor},
-                              {.weight = up.get(), .out = raised.tensor}};
-    backend.Linear(normed.tensor, both);
-    backend.SiluMul(opened.tensor, raised.tensor);
+    const LinearOut gate_and_up[] = {{.weight = gate.get(), .out = gate_out.tensor},
+                                     {.weight = up.get(), .out = up_out.tensor}};
+    backend.Linear(normed.tensor, gate_and_up);
+    backend.SiluMul(gate_out.tensor, up_out.tensor);
     const LinearOut out[] = {{.weight = down.get(), .out = row, .accumulate = true}};
-    backend.Linear(opened.tensor, out);
+    backend.Linear(gate_out.tensor, out);
   }
   return Values(backend, x.tensor);
 }
 
-std::vector<float> Fused(Backend& backend, const Block& b, int64_t rows) {
+std::vector<float> ComputeFused(Backend& backend, const Block& b, int64_t rows) {
   const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
   const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
   const Buffer gain = Filled(backend, 1, b.hidden(), b.gain);
@@ -73,13 +74,14 @@ std::vector<float> Fused(Backend& backend, const Block& b, int64_t rows) {
   return Values(backend, x.tensor);
 }
 
-void Compare(const KernelSet& set, const Block& b, std::initializer_list<int64_t> row_counts) {
-  const int64_t most = *std::prev(row_counts.end());
-  const std::vector<float> want = Plain(*NewBackend(set, 1), b, most);
+void ExpectFusedBits(const KernelSet& set, const Block& b,
+                     std::initializer_list<int64_t> row_counts) {
+  const int64_t max_rows = *std::prev(row_counts.end());
+  const std::vector<float> want = ComputeSeparately(*NewBackend(set, 1), b, max_rows);
   for (int threads : {1, 2, 3}) {
     const auto backend = NewBackend(set, threads);
     for (const int64_t rows : row_counts) {
-      const std::vector<float> got = Fused(*backend, b, rows);
+      const std::vector<float> got = ComputeFused(*backend, b, rows);
       ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
           << rows << " rows on " << threads << " threads";
     }
@@ -89,55 +91,55 @@ void Compare(const KernelSet& set, const Block& b, std::initializer_list<int64_t
 class FusedTest : public ::testing::TestWithParam<KernelSet> {};
 
 // Eighteen panels of inner columns: the last strip is half a strip.
-TEST_P(FusedTest, FeedForwardOfEveryType) {
+TEST_P(FusedTest, FeedForwardHasTheBitsOfSeparateOps) {
   for (DType type : testing::kWeightTypes) {
     SCOPED_TRACE(DTypeName(type));
     const int64_t width = BlockElements(type) == 256 ? 512 : 288;
-    Compare(GetParam(), Block(type, type, type, 256, width, 70), {1, 3, 8, 17, 70});
+    ExpectFusedBits(GetParam(), Block(type, type, type, 256, width, 70), {1, 3, 8, 17, 70});
   }
 }
 
-TEST_P(FusedTest, FeedForwardOfMixedTypes) {
+TEST_P(FusedTest, WeightsMayDifferInType) {
   const DType mixes[][3] = {{DType::kQ4_K, DType::kQ4_K, DType::kQ6_K},
                             {DType::kQ8_0, DType::kBF16, DType::kF16},
                             {DType::kF32, DType::kQ4_0, DType::kBF16}};
   for (const auto& [gate, up, down] : mixes) {
     SCOPED_TRACE(std::string(DTypeName(gate)) + " " + std::string(DTypeName(down)));
-    Compare(GetParam(), Block(gate, up, down, 256, 512, 9), {1, 5, 9});
+    ExpectFusedBits(GetParam(), Block(gate, up, down, 256, 512, 9), {1, 5, 9});
   }
 }
 
 // A last panel that is partly filled, a last column without a pair, a single panel.
-TEST_P(FusedTest, FeedForwardOfOddShapes) {
+TEST_P(FusedTest, PanelsMayBePartlyFilled) {
   for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     for (const auto& [hidden, width] : {std::pair<int64_t, int64_t>{7, 95}, {33, 5}, {40, 129}}) {
       SCOPED_TRACE(std::string(DTypeName(type)) + " " + std::to_string(width));
-      Compare(GetParam(), Block(type, type, type, hidden, width, 6), {1, 2, 6});
+      ExpectFusedBits(GetParam(), Block(type, type, type, hidden, width, 6), {1, 2, 6});
     }
   }
 }
 
 // Tiles of 32 and 33 rows, and panels so short that several make a strip.
-TEST_P(FusedTest, FeedForwardOfUnevenTiles) {
-  Compare(GetParam(), Block(DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 32, 1024, 65), {65});
+TEST_P(FusedTest, TilesMayDifferInSize) {
+  ExpectFusedBits(GetParam(), Block(DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 32, 1024, 65), {65});
 }
 
 // More tiles than stay in a core's own cache.
-TEST_P(FusedTest, FeedForwardOfAPrompt) {
-  Compare(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
+TEST_P(FusedTest, TilesMayExceedTheCache) {
+  ExpectFusedBits(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
 }
 
 // Neither the division of products nor the order in which panels are read changes a bit.
-TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
+TEST_P(FusedTest, ConfigurationsHaveTheSameBits) {
   for (DType type : {DType::kQ4_0, DType::kBF16}) {
     const Block block(type, type, type, 64, 160, 70);
-    const std::vector<float> want = Plain(*NewBackend(GetParam(), 1), block, 70);
+    const std::vector<float> want = ComputeSeparately(*NewBackend(GetParam(), 1), block, 70);
     int threads = 0;
     for (const KernelConfig& config : AdmittedConfigs(*GetParam().kernels)) {
       threads = threads % 3 + 1;
       const auto backend = NewBackend(GetParam(), config, threads);
       for (const int64_t rows : {3, 29, 61, 70}) {
-        const std::vector<float> got = Fused(*backend, block, rows);
+        const std::vector<float> got = ComputeFused(*backend, block, rows);
         ASSERT_TRUE(SameBits(got.data(), want.data(), got.size()))
             << DTypeName(type) << ", " << rows << " rows, " << Describe(config);
       }
@@ -146,7 +148,7 @@ TEST_P(FusedTest, FeedForwardInEveryConfiguration) {
 }
 
 // A product whose input is a norm has the bits of the norm followed by the product.
-TEST_P(FusedTest, ProductsOfANorm) {
+TEST_P(FusedTest, NormedProductHasTheBitsOfSeparateOps) {
   for (DType type : {DType::kQ8_0, DType::kBF16, DType::kF32}) {
     const FileWeight w = RandomWeight(type, 37, 608, 1);
     const std::vector<float> x = RandomFloats(70 * 608, 2), gain = RandomFloats(608, 3);

@@ -100,11 +100,11 @@ struct BlockAt {
 // Computes the integer dot products of a block, or of a half of it, with the rows of a chunk.
 // codes_at(i) returns code vector i of the block or half. kDepends: whether each block's additions
 // depend on those of the block before (kBlocksDepend in linear_kernels.h explains why). If so,
-// all[r] is row r's sum over all blocks so far. It may overflow: only its increase by the current
-// block is used.
+// running[r] is row r's sum over all blocks so far. It may overflow: only its increase by the
+// current block is used.
 template <Format kFormat, int R, bool kDepends, typename CodesAt>
-FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, [[maybe_unused]] I* all,
-                    I dots[R]) {
+FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at,
+                    [[maybe_unused]] I* running, I dots[R]) {
   using At = BlockAt<kFormat>;
   constexpr int kChains = kDepends ? 2 : Chains(R);
   I parts[R][kChains];
@@ -112,8 +112,8 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, [[ma
   for (int r = 0; r < R; ++r) {
     const I start = Splat(At::kSigned ? tile.BaseBits(r) : tile.Start(r, half));
     if constexpr (kDepends) {
-      parts[r][0] = all[r];
-      dots[r] = start - all[r];
+      parts[r][0] = running[r];
+      dots[r] = start - running[r];
     } else {
       parts[r][0] = start;
     }
@@ -136,7 +136,7 @@ FT_INLINE void Dots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, [[ma
     FT_UNROLL(4)
     for (int k = 1; k < kChains; ++k) sum = sum + parts[r][k];
     if constexpr (kDepends) {
-      all[r] = sum;
+      running[r] = sum;
       dots[r] = dots[r] + sum;
     } else {
       dots[r] = sum;
@@ -172,12 +172,12 @@ FT_INLINE void PairDots(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, 
 // Adds the products of a block, or of a half of it, to the sums of a chunk.
 template <Format kFormat, int R, bool kDepends, typename CodesAt>
 FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, F scale, F minimum,
-                       I* all, F acc[R]) {
+                       I* running, F acc[R]) {
   I dots[R];
   if constexpr (PairVectors(kTraitsOf<kFormat>.bits) > 0) {
     PairDots<kFormat, R>(tile, half, codes_at, dots);
   } else {
-    Dots<kFormat, R, kDepends>(tile, half, codes_at, all, dots);
+    Dots<kFormat, R, kDepends>(tile, half, codes_at, running, dots);
   }
   if constexpr (kNative == 8) tile.at = Opaque(tile.at);
   FT_UNROLL(16)
@@ -190,17 +190,17 @@ FT_INLINE void AddRows(TileBlock<kFormat, R> tile, int half, CodesAt codes_at, F
 }
 
 // Adds the products of a block to the sums of a chunk. At: BlockAt or UnpackedBlockAt; kDepends,
-// all: as in Dots.
+// running: as in Dots.
 template <Format kFormat, int R, bool kDepends = false, typename At>
 FT_INLINE void AddBlock(const At& at, int sub, TileBlock<kFormat, R> tile, F acc[R],
-                        I* all = nullptr) {
+                        I* running = nullptr) {
   F minimum = Zero();
   if constexpr (kTraitsOf<kFormat>.has_minimum) minimum = at.Minimum(sub);
   FT_UNROLL(2)
   for (int half = 0; half < kTraitsOf<kFormat>.halves; ++half) {
     AddRows<kFormat, R, kDepends>(
-        tile, half, [&](int i) { return at.Vector(half, i); }, at.Scale(sub, half), minimum, all,
-        acc);
+        tile, half, [&](int i) { return at.Vector(half, i); }, at.Scale(sub, half), minimum,
+        running, acc);
   }
 }
 

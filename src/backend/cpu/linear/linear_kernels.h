@@ -57,12 +57,12 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* stream = begin;
   const int64_t group_bytes = c.layout.GroupBytes(kGroupBlocks);
   const int64_t block_bytes = group_bytes / kGroupBlocks;
-  constexpr int64_t kNear = P == 1 ? kStreamAhead : kAhead;
-  int64_t ahead = kNear;
+  constexpr int64_t kDistance = P == 1 ? kStreamAhead : kAhead;
+  int64_t ahead = kDistance;
   for (int64_t left = c.cols / kBlock; left > 0; left -= kGroupBlocks) {
     const int count = left < kGroupBlocks ? static_cast<int>(left) : kGroupBlocks;
     // Past the panel's end, its stream continues with panel + P.
-    if (ahead == kNear && stream + ahead >= begin + c.layout.panel_bytes) {
+    if (ahead == kDistance && stream + ahead >= begin + c.layout.panel_bytes) {
       ahead += (P - 1) * c.layout.panel_bytes;
     }
     BlockAt<kFormat> at[P];
@@ -112,18 +112,19 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   FT_UNROLL(4)
   for (int p = 0; p < P; ++p) PrefetchOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
-  I all[P][R] = {};
+  I running[P][R] = {};
   // Whether the stream is left to the hardware prefetcher. It follows a single stream within a page
   // but does not find the next stream, whose beginning is prefetched here.
-  constexpr bool kFollowed = P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
+  constexpr bool kHardwarePrefetched =
+      P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
   // The hardware prefetcher loses a stream whose lines are not read in order, and products read a
   // block's scales only after the codes of the blocks before. Lines are therefore touched in order
   // first, except in Q6_K, where that was measured to be slower.
-  constexpr bool kInOrder = kFollowed && kTraitsOf<kFormat>.halves == 1;
+  constexpr bool kInOrder = kHardwarePrefetched && kTraitsOf<kFormat>.halves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P, kInOrder>(
       c, panel, [&](const BlockAt<kFormat> at[P], int sub, [[maybe_unused]] auto ahead) {
-        if constexpr (kFollowed) {
+        if constexpr (kHardwarePrefetched) {
           if (next != nullptr) {
             __builtin_prefetch(next, 0, 2);
             next += 64;
@@ -131,9 +132,9 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
         }
         FT_UNROLL(4)
         for (int p = 0; p < P; ++p) {
-          if constexpr (!kFollowed) ahead.Part(p, P);
+          if constexpr (!kHardwarePrefetched) ahead.Part(p, P);
           AddBlock<kFormat, R, kBlocksDepend<kFormat, R, P>>(
-              at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], all[p]);
+              at[p], sub, TileBlock<kFormat, R>{tile}, acc[p], running[p]);
         }
         tile += TileBlock<kFormat, R>::kBytes;
         if constexpr (kIssuesNops<kFormat, R>) {

@@ -56,11 +56,11 @@ struct Step<Format::kBF16> {
   FT_INLINE static Weights LoadWeights(const std::byte* p) { return LoadI(p); }
   template <int R>
   FT_INLINE static F Add(Weights w, const std::byte* x, int row, F acc) {
-    float even, odd;
-    __builtin_memcpy(&even, x + 4 * row, 4);
-    __builtin_memcpy(&odd, x + 4 * (R + row), 4);
-    acc = MulAdd(AsF(ShiftLeft(w, 16)), Splat(even), acc);
-    return MulAdd(AsF(w & Splat(-65536)), Splat(odd), acc);
+    float even_input, odd_input;
+    __builtin_memcpy(&even_input, x + 4 * row, 4);
+    __builtin_memcpy(&odd_input, x + 4 * (R + row), 4);
+    acc = MulAdd(AsF(ShiftLeft(w, 16)), Splat(even_input), acc);
+    return MulAdd(AsF(w & Splat(-65536)), Splat(odd_input), acc);
   }
 };
 #endif
@@ -174,7 +174,7 @@ template <Format kFormat, int R>
 void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;
   const int64_t steps = StepsOf<kFormat>(c);
-  const int64_t slab = c.layout.slab_bytes / S::kWeightBytes;
+  const int64_t slab_steps = c.layout.slab_bytes / S::kWeightBytes;
   const int64_t chunk_bytes = ChunkBytes<kFormat, R>(c);
   // With up to four rows, the hardware prefetcher keeps up. With more, the next slab is prefetched
   // here.
@@ -185,8 +185,8 @@ void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
       for (int r = 0; r < R; ++r) sums[p - begin][k][r] = Zero();
     }
   }
-  for (int64_t first = 0; first < steps; first += slab) {
-    const int64_t count = first + slab < steps ? slab : steps - first;
+  for (int64_t first = 0; first < steps; first += slab_steps) {
+    const int64_t count = first + slab_steps < steps ? slab_steps : steps - first;
     const int64_t share = ShareOf(c, count * S::kWeightBytes);
     for (int64_t p = begin; p < end; ++p) {
       const std::byte* w = c.panels + c.layout.At(c.lead + p, first * S::kWeightBytes);

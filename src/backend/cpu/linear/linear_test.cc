@@ -109,7 +109,7 @@ TEST_P(LinearTest, IsCloseToADoublePrecisionLoop) {
 }
 
 // Activations that int8 and bf16 hold exactly leave only the rounding of sums.
-TEST_P(LinearTest, LosesNothingOnExactActivations) {
+TEST_P(LinearTest, ExactActivationsAreNotRounded) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
   std::vector<float> x(512);
@@ -163,15 +163,15 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
 
 // Where sums are kept in 16 bits, products of the largest codes and the largest activations must
 // not overflow.
-TEST_P(LinearTest, TheLargestSumsFit) {
+TEST_P(LinearTest, TheLargestSumsDoNotOverflow) {
   const DType type = GetParam().type;
   if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
   const int64_t block = RowBytes(type, BlockElements(type));
-  const bool minimum = TraitsOf(*FormatOf(type)).has_minimum;
+  const bool has_minimum = TraitsOf(*FormatOf(type)).has_minimum;
   FileWeight w{
       type, 16, 512, std::vector<std::byte>(16 * RowBytes(type, 512), std::byte{0xff}), {}};
   for (size_t at = type == DType::kQ6_K ? 208 : 0; at < w.bytes.size(); at += block) {
-    for (size_t half = 0; half < (minimum ? 2 : 1); ++half) {  // 1.0 in half precision
+    for (size_t half = 0; half < (has_minimum ? 2 : 1); ++half) {  // 1.0 in half precision
       w.bytes[at + 2 * half] = std::byte{0};
       w.bytes[at + 2 * half + 1] = std::byte{0x3c};
     }
@@ -193,7 +193,7 @@ TEST_P(LinearTest, TheLargestSumsFit) {
 }
 
 // Embed returns exactly the values that the model file stands for.
-TEST_P(LinearTest, EmbedGivesTheFilesValues) {
+TEST_P(LinearTest, EmbedReturnsTheValuesOfTheFile) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
   std::vector<Token> tokens(static_cast<size_t>(w.rows));
@@ -209,7 +209,7 @@ TEST_P(LinearTest, EmbedGivesTheFilesValues) {
 TEST_P(LinearTest, AddsBiasAndAccumulates) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
-  const std::vector<float> x = RandomFloats(3 * 512, 3), plain = Multiply(*backend_, *weight, x);
+  const std::vector<float> x = RandomFloats(3 * 512, 3), product = Multiply(*backend_, *weight, x);
   const std::vector<float> bias = RandomFloats(37, 4), before = RandomFloats(3 * 37, 5);
   const Buffer in = Filled(*backend_, 3, 512, x), out = Filled(*backend_, 3, 37, before);
   const Buffer b = Filled(*backend_, 1, 37, bias);
@@ -217,17 +217,17 @@ TEST_P(LinearTest, AddsBiasAndAccumulates) {
       {.weight = weight.get(), .out = out.tensor, .bias = b.tensor, .accumulate = true}};
   backend_->Linear(in.tensor, group);
   const std::vector<float> y = Values(*backend_, out.tensor);
-  for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], (before[i] + plain[i]) + bias[i % 37]);
+  for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], (before[i] + product[i]) + bias[i % 37]);
 }
 
 // NaN and infinities are rounded to zero.
-TEST_P(LinearTest, WhatIsNoNumberHasNoCode) {
+TEST_P(LinearTest, NanAndInfinityAreRoundedToZero) {
   if (BlockElements(GetParam().type) == 1) GTEST_SKIP() << "no codes";
   const auto weight = Load(*backend_, NewWeight());
   std::vector<float> x = RandomFloats(512, 3), zeroed = x;
-  const float wrong[] = {NAN, INFINITY, -INFINITY};
+  const float not_finite[] = {NAN, INFINITY, -INFINITY};
   for (size_t i = 0; i < 3; ++i) {
-    x[40 * i + 7] = wrong[i];
+    x[40 * i + 7] = not_finite[i];
     zeroed[40 * i + 7] = 0;
   }
   EXPECT_EQ(Multiply(*backend_, *weight, x), Multiply(*backend_, *weight, zeroed));
@@ -245,8 +245,8 @@ auto ProductsOf(const KernelConfig& c, DType type) {
 std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   std::vector<KernelConfig> configs;
   for (const KernelConfig& config : AdmittedConfigs(kernels)) {
-    if (std::none_of(configs.begin(), configs.end(), [&](const KernelConfig& before) {
-          return ProductsOf(before, type) == ProductsOf(config, type);
+    if (std::none_of(configs.begin(), configs.end(), [&](const KernelConfig& earlier) {
+          return ProductsOf(earlier, type) == ProductsOf(config, type);
         })) {
       configs.push_back(config);
     }
@@ -255,15 +255,16 @@ std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
 }
 
 // A row has the same bits by itself and anywhere in any batch, on any number of threads.
-TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
+TEST_P(LinearTest, RowsDoNotDependOnEachOther) {
   const auto& [set, type] = GetParam();
-  const FileWeight w = NewWeight(70), other = NewWeight(33, 7);
+  const FileWeight w = NewWeight(70), second_file = NewWeight(33, 7);
   const std::vector<float> x = RandomFloats(300 * 512, 6);
   std::vector<float> alone;
-  const auto one = NewBackend(set, 1);
-  const auto lone_weight = Load(*one, w);
+  const auto single_thread = NewBackend(set, 1);
+  const auto single_weight = Load(*single_thread, w);
   for (int r = 0; r < 300; ++r) {
-    const auto y = Multiply(*one, *lone_weight, {x.begin() + r * 512, x.begin() + (r + 1) * 512});
+    const auto y =
+        Multiply(*single_thread, *single_weight, {x.begin() + r * 512, x.begin() + (r + 1) * 512});
     alone.insert(alone.end(), y.begin(), y.end());
   }
   const std::vector<KernelConfig> configs = ConfigsFor(*set.kernels, type);
@@ -272,12 +273,12 @@ TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
     const int threads = static_cast<int>(i % 4) + 1;
     SCOPED_TRACE(Describe(config) + ", " + std::to_string(threads) + " threads");
     const auto backend = NewBackend(set, config, threads);
-    const auto weight = Load(*backend, w), second = Load(*backend, other);
+    const auto weight = Load(*backend, w), second = Load(*backend, second_file);
     std::vector<int> sizes = {61, 130};
     for (int rows = 1; rows <= 64; rows += 7) sizes.push_back(rows);
-    const bool ships = ProductsOf(config, type) == ProductsOf(set.kernels->on_amd, type) ||
-                       ProductsOf(config, type) == ProductsOf(set.kernels->elsewhere, type);
-    if (ships && i < configs.size()) {
+    const bool is_default = ProductsOf(config, type) == ProductsOf(set.kernels->on_amd, type) ||
+                            ProductsOf(config, type) == ProductsOf(set.kernels->elsewhere, type);
+    if (is_default && i < configs.size()) {
       sizes.resize(64);
       std::iota(sizes.begin(), sizes.end(), 1);
       sizes.insert(sizes.end(), {130, 300});
@@ -301,7 +302,7 @@ TEST_P(LinearTest, ARowDoesNotSeeItsNeighbours) {
 INSTANTIATE_TEST_SUITE_P(Everywhere, LinearTest, ::testing::ValuesIn(AllCases()), CaseName);
 
 // Codes of a file need not come from our quantiser: every byte is a possible code.
-TEST(LinearAcrossIsas, EveryInt8CodeCounts) {
+TEST(LinearAcrossIsas, EveryInt8CodeIsExact) {
   std::vector<std::byte> bytes(16 * RowBytes(DType::kQ8_0, 256));
   for (size_t i = 0; i < bytes.size(); ++i) {
     bytes[i] = i % 34 == 0   ? std::byte{0}
@@ -324,7 +325,7 @@ TEST(LinearAcrossIsas, EveryInt8CodeCounts) {
   }
 }
 
-TEST(Linear, OddShapesOfUnquantisedTypes) {
+TEST(Linear, UnquantisedWeightsMayHaveAnyShape) {
   for (const KernelSet& set : TestedSets()) {
     const auto backend = NewBackend(set, 2);
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
@@ -347,7 +348,7 @@ TEST(Linear, OddShapesOfUnquantisedTypes) {
 
 // Unquantised panels that are interleaved give the values of the file, and the same bits as panels
 // that lie one after the other, wherever slabs and threads' shares end.
-TEST(Linear, InterleavedPanels) {
+TEST(Linear, InterleavedPanelsHaveTheSameBits) {
   constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
   const std::vector<float> x = RandomFloats(29 * kCols, 23);
   for (const KernelSet& set : TestedSets()) {
@@ -355,7 +356,7 @@ TEST(Linear, InterleavedPanels) {
     for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
       const FileWeight files[] = {RandomWeight(type, kOutputs[0], kCols, 21),
                                   RandomWeight(type, kOutputs[1], kCols, 22)};
-      std::vector<std::vector<float>> straight;
+      std::vector<std::vector<float>> uninterleaved;
       for (int threads = 0; threads <= 3; ++threads) {
         KernelConfig config = set.kernels->elsewhere;
         config.interleaved_panels = threads == 0 ? 1 : kMostTogether;
@@ -378,9 +379,9 @@ TEST(Linear, InterleavedPanels) {
           sums.push_back(Values(backend, out.tensor));
           sums.push_back(Values(backend, out2.tensor));
         }
-        if (threads == 0) straight = sums;
+        if (threads == 0) uninterleaved = sums;
         for (size_t i = 0; i < sums.size(); ++i) {
-          ASSERT_TRUE(SameBits(sums[i].data(), straight[i].data(), sums[i].size()))
+          ASSERT_TRUE(SameBits(sums[i].data(), uninterleaved[i].data(), sums[i].size()))
               << set.name() << ", " << DTypeName(type) << ", products " << i << " on " << threads
               << " threads";
         }
@@ -405,12 +406,13 @@ TEST(Linear, SumsOfLongRowsMayWrap) {
   for (const KernelSet& set : TestedSets()) {
     const auto backend = NewBackend(set, 1);
     const auto weight = Load(*backend, w);
-    const std::vector<float> one = Multiply(*backend, *weight, std::vector<float>(kCols, 127.0f));
-    const std::vector<float> two =
+    const std::vector<float> one_row =
+        Multiply(*backend, *weight, std::vector<float>(kCols, 127.0f));
+    const std::vector<float> two_rows =
         Multiply(*backend, *weight, std::vector<float>(2 * kCols, 127.0f));
     for (size_t i = 0; i < 16; ++i) {
-      ASSERT_NEAR(one[i], 127.0 * 127.0 * kCols, 1e-3 * 127 * 127 * kCols) << set.name();
-      ASSERT_EQ(one[i], two[i]) << set.name();
+      ASSERT_NEAR(one_row[i], 127.0 * 127.0 * kCols, 1e-3 * 127 * 127 * kCols) << set.name();
+      ASSERT_EQ(one_row[i], two_rows[i]) << set.name();
     }
   }
 }

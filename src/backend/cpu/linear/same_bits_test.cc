@@ -38,25 +38,25 @@ std::vector<float> RowsWithOutliers(int64_t cols) {
 }
 
 // A set of kernels in one configuration, whose `unit` says where products run.
-struct Way {
+struct ConfiguredSet {
   KernelSet set;
   KernelConfig config;
 
   std::string Name() const { return std::string(set.name()) + ", " + Describe(config); }
 };
 
-std::vector<Way> AllWays() {
-  std::vector<Way> ways;
+std::vector<ConfiguredSet> AllConfiguredSets() {
+  std::vector<ConfiguredSet> configured_sets;
   for (const KernelSet& set : testing::TestedSets()) {
     for (KernelConfig config : {set.kernels->on_amd, set.kernels->elsewhere}) {
       for (const ProductUnit unit :
            {ProductUnit::kFastest, ProductUnit::kVector, ProductUnit::kMatrix}) {
         config.unit = unit;
-        if (CheckConfig(*set.kernels, config).ok()) ways.push_back({set, config});
+        if (CheckConfig(*set.kernels, config).ok()) configured_sets.push_back({set, config});
       }
     }
   }
-  return ways;
+  return configured_sets;
 }
 
 // The products of rows [first, first + rows) of `x` with `w`.
@@ -70,20 +70,20 @@ std::vector<float> Multiply(Backend& backend, const Weight& w, const std::vector
   return testing::Values(backend, out.tensor);
 }
 
-// Expects each of `ways` to give the same bits, for every number of rows up to kRows.
-void ExpectSameBits(DType type, int64_t cols, const std::vector<Way>& ways) {
+// Expects each of `configured_sets` to give the same bits, for every number of rows up to kRows.
+void ExpectSameBits(DType type, int64_t cols, const std::vector<ConfiguredSet>& configured_sets) {
   const FileWeight w = testing::RandomWeight(type, kOutputs, cols, 32);
   const std::vector<float> x = RowsWithOutliers(cols);
   std::vector<float> want;
-  for (const Way& way : ways) {
-    const auto backend = testing::NewBackend(way.set, way.config, /*threads=*/2);
+  for (const ConfiguredSet& configured : configured_sets) {
+    const auto backend = testing::NewBackend(configured.set, configured.config, /*threads=*/2);
     const auto weight = testing::Load(*backend, w);
     if (want.empty()) want = Multiply(*backend, *weight, x, 0, kRows);
     for (int64_t rows = 1; rows <= kRows; ++rows) {
       const int64_t first = kRows - rows;
       const std::vector<float> y = Multiply(*backend, *weight, x, first, rows);
       ASSERT_TRUE(SameBits(y.data(), &want[static_cast<size_t>(first * kOutputs)], y.size()))
-          << DTypeName(type) << ", " << rows << " rows, " << way.Name();
+          << DTypeName(type) << ", " << rows << " rows, " << configured.Name();
     }
   }
 }
@@ -92,15 +92,15 @@ class SameBitsTest : public ::testing::TestWithParam<DType> {};
 
 TEST_P(SameBitsTest, EveryInstructionSetAndUnitWithOneTo70Rows) {
   const DType type = GetParam();
-  const bool super = BlockElements(type) == 256;
+  const bool is_k_format = BlockElements(type) == 256;
   // Formats without super-blocks have 608 inputs here, so that the last group of blocks is partial.
-  ExpectSameBits(type, super ? 512 : 608, AllWays());
+  ExpectSameBits(type, is_k_format ? 512 : 608, AllConfiguredSets());
 }
 
-std::vector<DType> TypesWithBlocks(bool with) {
+std::vector<DType> WeightTypes(bool quantised) {
   std::vector<DType> types;
   for (const DType type : testing::kWeightTypes) {
-    if ((BlockElements(type) > 1) == with) types.push_back(type);
+    if ((BlockElements(type) > 1) == quantised) types.push_back(type);
   }
   return types;
 }
@@ -109,8 +109,8 @@ std::string TypeName(const ::testing::TestParamInfo<DType>& info) {
   return std::string(DTypeName(info.param));
 }
 
-INSTANTIATE_TEST_SUITE_P(Quantised, SameBitsTest, ::testing::ValuesIn(TypesWithBlocks(true)),
-                         TypeName);
+INSTANTIATE_TEST_SUITE_P(Quantised, SameBitsTest,
+                         ::testing::ValuesIn(WeightTypes(/*quantised=*/true)), TypeName);
 
 class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
 
@@ -119,18 +119,18 @@ class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
 // differently.
 TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFusedSums) {
   const DType type = GetParam();
-  std::vector<Way> ways;
-  for (const Way& way : AllWays()) {
-    if (way.set.isa == CpuIsa::kPortable) continue;
-    if (type == DType::kBF16 && way.set.kernels->bf16_tile != TileKind::kF32) continue;
-    ways.push_back(way);
+  std::vector<ConfiguredSet> configured_sets;
+  for (const ConfiguredSet& configured : AllConfiguredSets()) {
+    if (configured.set.isa == CpuIsa::kPortable) continue;
+    if (type == DType::kBF16 && configured.set.kernels->bf16_tile != TileKind::kF32) continue;
+    configured_sets.push_back(configured);
   }
-  if (ways.empty()) GTEST_SKIP() << "this machine lacks AVX2";
-  ExpectSameBits(type, 95, ways);
+  if (configured_sets.empty()) GTEST_SKIP() << "this machine lacks AVX2";
+  ExpectSameBits(type, 95, configured_sets);
 }
 
 INSTANTIATE_TEST_SUITE_P(Unquantised, UnquantisedSameBitsTest,
-                         ::testing::ValuesIn(TypesWithBlocks(false)), TypeName);
+                         ::testing::ValuesIn(WeightTypes(/*quantised=*/false)), TypeName);
 
 }  // namespace
 }  // namespace foretoken

@@ -13,9 +13,10 @@ double UnitChooser::SteadySeconds() {
 
 size_t UnitChooser::Hash::operator()(const ProductShape& shape) const {
   uint64_t hash = shape.formats;
-  for (const auto part : {static_cast<uint64_t>(shape.inputs), static_cast<uint64_t>(shape.outputs),
-                          static_cast<uint64_t>(2 * shape.rows + (shape.gated ? 1 : 0))}) {
-    hash = Mix(hash ^ part);
+  for (const auto field :
+       {static_cast<uint64_t>(shape.inputs), static_cast<uint64_t>(shape.outputs),
+        static_cast<uint64_t>(2 * shape.rows + (shape.gated ? 1 : 0))}) {
+    hash = Mix(hash ^ field);
   }
   return hash;
 }
@@ -25,10 +26,10 @@ ProductUnit UnitChooser::Prior(int rows) {
 }
 
 void UnitChooser::Record(Measured& measured, int rows, double seconds) {
-  const int used = measured.unit == ProductUnit::kVector ? 0 : 1;
-  double& shortest = measured.shortest[used];
-  shortest = measured.trials[used] == 0 ? seconds : std::min(shortest, seconds);
-  ++measured.trials[used];
+  const int unit_index = measured.unit == ProductUnit::kVector ? 0 : 1;
+  double& shortest = measured.shortest[unit_index];
+  shortest = measured.trials[unit_index] == 0 ? seconds : std::min(shortest, seconds);
+  ++measured.trials[unit_index];
   const bool complete = measured.complete();
   const auto vector = complete ? measured.shortest[0] : measured.trials[0];
   const auto matrix = complete ? measured.shortest[1] : measured.trials[1];
@@ -39,8 +40,8 @@ void UnitChooser::Record(Measured& measured, int rows, double seconds) {
 
 UnitChooser::Call UnitChooser::Begin(const ProductShape& shape) {
   if (shape.rows > kMostVectorRows) return Call(ProductUnit::kMatrix);
-  const auto [at, is_new] = shapes_.try_emplace(shape);
-  Measured& measured = at->second;
+  const auto [entry, is_new] = shapes_.try_emplace(shape);
+  Measured& measured = entry->second;
   if (is_new) measured.unit = Prior(shape.rows);
   if (measured.complete()) return Call(measured.unit);
   return Call(clock_, shape.rows, measured);

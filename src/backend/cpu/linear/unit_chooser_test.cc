@@ -18,13 +18,14 @@ ProductShape ShapeOf(int rows) {
 
 // Runs a group of products that takes `vector` seconds on the vector unit and `matrix` seconds on
 // the matrix unit. Returns the unit that was chosen.
-ProductUnit Take(UnitChooser& chooser, const ProductShape& shape, double vector, double matrix) {
+ProductUnit RunGroup(UnitChooser& chooser, const ProductShape& shape, double vector,
+                     double matrix) {
   const UnitChooser::Call call = chooser.Begin(shape);
   now += call.unit() == ProductUnit::kVector ? vector : matrix;
   return call.unit();
 }
 
-TEST(UnitChooser, FewRowsBeginWithVectorsAndManyWithTheMatrixUnit) {
+TEST(UnitChooser, FewRowsStartOnTheVectorUnitAndManyOnTheMatrixUnit) {
   UnitChooser chooser(&Now);
   EXPECT_EQ(chooser.Begin(ShapeOf(8)).unit(), ProductUnit::kVector);
   EXPECT_EQ(chooser.Begin(ShapeOf(16)).unit(), ProductUnit::kVector);
@@ -38,41 +39,41 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
       UnitChooser chooser(&Now);
       int trials[2] = {};
       for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {
-        ++trials[Take(chooser, ShapeOf(rows), vector, matrix) == ProductUnit::kVector ? 0 : 1];
+        ++trials[RunGroup(chooser, ShapeOf(rows), vector, matrix) == ProductUnit::kVector ? 0 : 1];
       }
       EXPECT_EQ(trials[0], UnitChooser::kTrials);
       EXPECT_EQ(trials[1], UnitChooser::kTrials);
       const ProductUnit faster = vector < matrix ? ProductUnit::kVector : ProductUnit::kMatrix;
       for (int i = 0; i < 20; ++i) {
-        EXPECT_EQ(Take(chooser, ShapeOf(rows), vector, matrix), faster) << rows << " rows";
+        EXPECT_EQ(RunGroup(chooser, ShapeOf(rows), vector, matrix), faster) << rows << " rows";
       }
       // Later durations do not change the choice.
-      EXPECT_EQ(Take(chooser, ShapeOf(rows), 9, 9), faster);
-      EXPECT_EQ(Take(chooser, ShapeOf(rows), matrix, vector), faster);
+      EXPECT_EQ(RunGroup(chooser, ShapeOf(rows), 9, 9), faster);
+      EXPECT_EQ(RunGroup(chooser, ShapeOf(rows), matrix, vector), faster);
     }
   }
 }
 
 // The shortest trial of each unit counts, so two slow trials out of three change nothing.
-TEST(UnitChooser, ADisturbedCallDoesNotDecide) {
+TEST(UnitChooser, DisturbedTrialsDoNotDecide) {
   UnitChooser chooser(&Now);
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {
     const bool disturbed = i < 3;
-    Take(chooser, ShapeOf(8), disturbed ? 50 : 1, 2);
+    RunGroup(chooser, ShapeOf(8), disturbed ? 50 : 1, 2);
   }
   EXPECT_EQ(chooser.Begin(ShapeOf(8)).unit(), ProductUnit::kVector);
 }
 
-TEST(UnitChooser, EqualTimesLeaveThePrior) {
+TEST(UnitChooser, EqualTimesKeepThePrior) {
   UnitChooser chooser(&Now);
   for (int rows : {8, 32}) {
-    for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) Take(chooser, ShapeOf(rows), 1, 1);
+    for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) RunGroup(chooser, ShapeOf(rows), 1, 1);
   }
   EXPECT_EQ(chooser.Begin(ShapeOf(8)).unit(), ProductUnit::kVector);
   EXPECT_EQ(chooser.Begin(ShapeOf(32)).unit(), ProductUnit::kMatrix);
 }
 
-TEST(UnitChooser, EveryShapeIsMeasuredByItself) {
+TEST(UnitChooser, EveryShapeIsMeasuredSeparately) {
   UnitChooser chooser(&Now);
   std::vector<ProductShape> shapes(6, ShapeOf(8));
   shapes[1].formats = 2;
@@ -83,7 +84,7 @@ TEST(UnitChooser, EveryShapeIsMeasuredByItself) {
   const auto seconds = [](size_t i) { return i % 2 == 0 ? std::pair{1, 2} : std::pair{2, 1}; };
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {
     for (size_t s = 0; s < shapes.size(); ++s) {
-      Take(chooser, shapes[s], seconds(s).first, seconds(s).second);
+      RunGroup(chooser, shapes[s], seconds(s).first, seconds(s).second);
     }
   }
   for (size_t s = 0; s < shapes.size(); ++s) {

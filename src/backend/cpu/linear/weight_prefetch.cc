@@ -4,9 +4,9 @@ namespace foretoken {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
-constexpr int64_t kPiece = 8 * kCacheLine;  // bytes that a Step prefetches
+constexpr int64_t kStepBytes = 8 * kCacheLine;  // bytes that a Step prefetches
 // Maximum number of bytes prefetched for one product: a part of a core's own cache.
-constexpr int64_t kMost = int64_t{256} << 10;
+constexpr int64_t kMaxPrefetchBytes = int64_t{256} << 10;
 
 }  // namespace
 
@@ -42,11 +42,11 @@ void WeightPrefetch::Step(int thread) {
   const int panels = planned.panels.load(std::memory_order_relaxed);
   if (panels == 0) return;
   const int64_t panel_bytes = planned.panel_bytes.load(std::memory_order_relaxed);
-  const int64_t offset = progress.pieces_done / panels * kPiece;
-  if (offset >= panel_bytes || progress.pieces_done * kPiece >= kMost) return;
+  const int64_t offset = progress.pieces_done / panels * kStepBytes;
+  if (offset >= panel_bytes || progress.pieces_done * kStepBytes >= kMaxPrefetchBytes) return;
   const std::byte* from = planned.begin.load(std::memory_order_relaxed) +
                           progress.pieces_done % panels * panel_bytes + offset;
-  for (int64_t i = 0; i < kPiece; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
+  for (int64_t i = 0; i < kStepBytes; i += kCacheLine) __builtin_prefetch(from + i, 0, 2);
   ++progress.pieces_done;
 }
 

@@ -9,16 +9,16 @@ namespace foretoken {
 namespace {
 
 // A thread may be preempted inside Step while products on varying numbers of threads are announced.
-TEST(WeightPrefetch, StepsGoOnWhileProductsAreAnnounced) {
+TEST(WeightPrefetch, StepMayRunDuringAnnounce) {
   constexpr int kThreads = 3;
   constexpr size_t kProducts = 7;
   std::vector<std::byte> weights(4096 * kProducts);
   WeightPrefetch prefetch(kThreads);
-  std::atomic<bool> over{false};
+  std::atomic<bool> stop{false};
   std::vector<std::thread> waiting;
   for (int t = 1; t < kThreads; ++t) {
     waiting.emplace_back([&, t] {
-      while (!over) prefetch.Step(t);
+      while (!stop) prefetch.Step(t);
     });
   }
   for (size_t i = 0; i < 20000; ++i) {
@@ -26,7 +26,7 @@ TEST(WeightPrefetch, StepsGoOnWhileProductsAreAnnounced) {
     prefetch.Announce(std::vector<Stretch>(1 + i / 5 % kThreads, stretch));
     prefetch.Step(0);
   }
-  over = true;
+  stop = true;
   for (std::thread& thread : waiting) thread.join();
 }
 

@@ -40,8 +40,8 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
       const std::byte* const from = data + p * kPanel * row_bytes;
       PackPanel(w->format_, w->layout_, cols, from, row_bytes, count, w->memory_.get(), p);
       // Checked while the rows are in the cache: a separate pass would read all weights once more.
-      const std::span read(from, static_cast<size_t>(count * row_bytes));
-      if (!AllFinite(type, read)) finite.store(false, std::memory_order_relaxed);
+      const std::span file_rows(from, static_cast<size_t>(count * row_bytes));
+      if (!AllFinite(type, file_rows)) finite.store(false, std::memory_order_relaxed);
     }
   });
   w->finite_ = finite;

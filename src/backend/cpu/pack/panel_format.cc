@@ -37,9 +37,9 @@ void PutBytes(const BlockCodes& codes, int lane, std::byte* at) {
   for (int g = 0; g < 8; ++g) std::memcpy(at + 64 * g + 4 * lane, codes.data() + 4 * g, 4);
 }
 void PutNibbles(const BlockCodes& codes, int lane, std::byte* at) {
-  std::array<uint8_t, 16> both;
-  for (int i = 0; i < 16; ++i) both[i] = (codes[i] & 15) | codes[i + 16] << 4;
-  for (int g = 0; g < 4; ++g) std::memcpy(at + 64 * g + 4 * lane, both.data() + 4 * g, 4);
+  std::array<uint8_t, 16> nibbles;
+  for (int i = 0; i < 16; ++i) nibbles[i] = (codes[i] & 15) | codes[i + 16] << 4;
+  for (int g = 0; g < 4; ++g) std::memcpy(at + 64 * g + 4 * lane, nibbles.data() + 4 * g, 4);
 }
 void PutFifthBits(const BlockCodes& codes, int lane, std::byte* at) {
   for (int j = 0; j < 4; ++j) {
@@ -232,13 +232,13 @@ template <Format kFormat>
 void PackBlocks(const PanelLayout& layout, int64_t cols, const Lanes& rows, std::byte* panel) {
   constexpr FormatTraits traits = kTraitsOf<kFormat>;
   const auto bytes = static_cast<int64_t>(BlockBytes(traits.type));
-  constexpr int64_t share =
+  constexpr int64_t blocks_per_file_block =
       traits.super ? kGroupBlocks : 1;  // blocks of a panel in a block of the file
   for (int64_t b = 0; b < cols / kBlock; ++b) {
-    const auto sub = static_cast<int>(b % share);
+    const auto sub = static_cast<int>(b % blocks_per_file_block);
     const BlockPlace place = PlaceOf(layout, cols / kBlock, b);
     for (int lane = 0; lane < rows.count; ++lane) {
-      const std::byte* block = rows.Row(lane) + b / share * bytes;
+      const std::byte* block = rows.Row(lane) + b / blocks_per_file_block * bytes;
       PutCodes(traits.bits, ReadCodes(traits.format, block, sub), lane, panel + place.codes,
                panel + place.high);
       if (sub == 0) PutScales(traits, block, lane, panel + place.scales);

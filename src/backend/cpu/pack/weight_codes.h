@@ -30,8 +30,8 @@ struct MinimumFormat : Base {
 
 struct NibbleFormat : FormatBase {
   FT_INLINE static I Vector(const std::byte* codes, const std::byte*, int g) {
-    const I both = LoadI(codes + 64 * (g % 4));
-    return (g < 4 ? both : ShiftRight(both, 4)) & Splat(0x0f0f0f0f);
+    const I nibbles = LoadI(codes + 64 * (g % 4));
+    return (g < 4 ? nibbles : ShiftRight(nibbles, 4)) & Splat(0x0f0f0f0f);
   }
 };
 
@@ -82,9 +82,9 @@ struct Codes<Format::kQ6_K> : FormatBase {
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
   FT_INLINE static I Vector(const std::byte* codes, const std::byte* high, int g) {
     const I bits = LoadI(high + 64 * (g / 4));
-    const int at = 2 * (g % 4);
+    const int bit = 2 * (g % 4);
     const I top =
-        (at <= 4 ? ShiftLeft(bits, 4 - at) : ShiftRight(bits, at - 4)) & Splat(0x30303030);
+        (bit <= 4 ? ShiftLeft(bits, 4 - bit) : ShiftRight(bits, bit - 4)) & Splat(0x30303030);
     return NibbleFormat::Vector(codes, high, g) | top;
   }
   FT_INLINE static F Scale(F d, const std::byte* scales, int sub, int half) {
@@ -102,21 +102,21 @@ struct TileBlock {
 
   // The four codes of row `row` that are multiplied with code vector i.
   FT_INLINE const std::byte* Four(int row, int i) const { return at + 4 * (8 * row + i); }
-  FT_INLINE float Base(int row) const { return Number<float>(8 * R + row); }
-  FT_INLINE int32_t BaseBits(int row) const { return Number<int32_t>(8 * R + row); }
+  FT_INLINE float Base(int row) const { return ValueAt<float>(8 * R + row); }
+  FT_INLINE int32_t BaseBits(int row) const { return ValueAt<int32_t>(8 * R + row); }
   FT_INLINE float Sum(int row) const {
     static_assert(kKind == TileKind::kInt8Sum);
-    return Number<float>(9 * R + row);
+    return ValueAt<float>(9 * R + row);
   }
   // The start value of a sum over a block, or over a half of it.
   FT_INLINE int32_t Start(int row, int half) const {
     if constexpr (kKind == TileKind::kInt8Sum) return BaseBits(row);
-    return Number<int32_t>((9 + half) * R + row);
+    return ValueAt<int32_t>((9 + half) * R + row);
   }
 
  private:
   template <typename T>
-  FT_INLINE T Number(int i) const {
+  FT_INLINE T ValueAt(int i) const {
     T x;
     __builtin_memcpy(&x, at + 4 * i, 4);
     return x;

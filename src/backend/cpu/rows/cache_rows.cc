@@ -8,7 +8,7 @@ namespace foretoken {
 namespace {
 
 // Converts n floats to `type`, by scalar code where no kernel does.
-void StoreNumbers(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
+void StoreFloats(const Kernels& kernels, DType type, const float* x, int64_t n, std::byte* out) {
   if (type == DType::kF16 && kernels.store_half != nullptr) return kernels.store_half(x, n, out);
   if (type == DType::kBF16) return kernels.store_bf16(x, n, out);
   if (type == DType::kF32) {
@@ -22,7 +22,7 @@ int64_t LeftInPage(int64_t row) { return kPageRows - row % kPageRows; }
 
 // Calls work(row, n) for rows [first, first + count), cut where pages end.
 template <typename Work>
-void EachPagePart(int64_t first, int64_t count, const Work& work) {
+void ForEachPagePart(int64_t first, int64_t count, const Work& work) {
   for (int64_t row = first, n; row < first + count; row += n) {
     n = std::min(first + count - row, LeftInPage(row));
     work(row, n);
@@ -68,7 +68,7 @@ void CpuBackend::StoreRows(Tensor src, Tensor dst) {
   const Profile::Scope scope(profile_, kCacheRows);
   FT_CHECK(src.rows == dst.rows && src.cols == dst.cols);
   EachRow(src.rows, src.cols, [&](int64_t r) {
-    StoreNumbers(kernels_, dst.type, FloatRow(src, r), src.cols, dst.data + r * dst.row_bytes);
+    StoreFloats(kernels_, dst.type, FloatRow(src, r), src.cols, dst.data + r * dst.row_bytes);
   });
 }
 
@@ -82,13 +82,13 @@ void CpuBackend::StoreRows(Tensor src, std::span<const RowRun> runs) {
   const auto store = [&](const RowRun& run, int64_t begin, int64_t end) {
     const PagedRows& to = run.rows;
     const int64_t groups = to.groups();
-    EachPagePart(run.to + begin, end - begin, [&](int64_t row, int64_t n) {
+    ForEachPagePart(run.to + begin, end - begin, [&](int64_t row, int64_t n) {
       std::byte* out = to.Row(row);
       for (int64_t i = 0; i < n; ++i, out += to.row_bytes) {
         const float* const from = FloatRow(src, run.from + row - run.to + i);
         for (int64_t g = 0; g < groups; ++g) {
-          StoreNumbers(kernels_, to.type, from + g * to.group_cols, to.group_cols,
-                       out + g * to.group_bytes);
+          StoreFloats(kernels_, to.type, from + g * to.group_cols, to.group_cols,
+                      out + g * to.group_bytes);
         }
       }
     });
@@ -125,7 +125,7 @@ void CpuBackend::CopyRows(const PagedRows& src, const PagedRows& dst, int64_t fi
   const Profile::Scope scope(profile_, kCacheRows);
   FT_CHECK(src.type == dst.type && src.cols == dst.cols && src.group_cols == dst.group_cols);
   const RowMover mover(src, dst);
-  EachPagePart(first, count, [&](int64_t row, int64_t n) { mover.Move(row, row, n); });
+  ForEachPagePart(first, count, [&](int64_t row, int64_t n) { mover.Move(row, row, n); });
 }
 
 void CpuBackend::CompactRows(const PagedRows& rows, std::span<const int> from, int64_t to) {
@@ -143,7 +143,7 @@ void CpuBackend::CompactRows(const PagedRows& rows, std::span<const int> from, i
 void CpuBackend::Download(const PagedRows& src, int64_t first, int64_t count, float* host) {
   const auto cols = static_cast<size_t>(src.group_cols);
   const int64_t groups = src.groups();
-  EachPagePart(first, count, [&](int64_t row, int64_t n) {
+  ForEachPagePart(first, count, [&](int64_t row, int64_t n) {
     const std::byte* in = src.Row(row);
     for (int64_t i = 0; i < n; ++i, in += src.row_bytes) {
       for (int64_t g = 0; g < groups; ++g, host += cols) {

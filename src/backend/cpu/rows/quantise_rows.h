@@ -12,17 +12,17 @@ namespace foretoken::FT_ISA {
 // Computes the values that follow the codes of a block (TileKind), a lane for each row, from the
 // sums over the first and over the last half of its codes. Returns how many values there are.
 template <TileKind kKind>
-FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
+FT_INLINE int TileNumbers(F base, I first, I last, F values[3]) {
   const I bits = AsI(base);
   const auto start = [&](I sum, int shift) { return AsF(bits - ShiftLeft(sum, shift)); };
-  numbers[0] = base;
-  if constexpr (kKind == TileKind::kInt8Sum) numbers[1] = AsF(bits + first + last) - base;
-  if constexpr (kKind == TileKind::kInt8Zero8) numbers[1] = start(first + last, 3);
-  if constexpr (kKind == TileKind::kInt8Zero16) numbers[1] = start(first + last, 4);
-  if constexpr (kKind == TileKind::kInt8Zero128) numbers[1] = start(first + last, 7);
+  values[0] = base;
+  if constexpr (kKind == TileKind::kInt8Sum) values[1] = AsF(bits + first + last) - base;
+  if constexpr (kKind == TileKind::kInt8Zero8) values[1] = start(first + last, 3);
+  if constexpr (kKind == TileKind::kInt8Zero16) values[1] = start(first + last, 4);
+  if constexpr (kKind == TileKind::kInt8Zero128) values[1] = start(first + last, 7);
   if constexpr (kKind != TileKind::kInt8Zero32) return 2;
-  numbers[1] = start(first, 5);
-  numbers[2] = start(last, 5);
+  values[1] = start(first, 5);
+  values[2] = start(last, 5);
   return 3;
 }
 
@@ -30,7 +30,7 @@ FT_INLINE int TileNumbers(F base, I first, I last, F numbers[3]) {
 // Lane i of the result, i < kRows, is the highest of x[i]'s lanes, compared as integers. kRows: 8
 // or 16.
 template <int kRows>
-FT_INLINE I HighestOfEach(const I x[kRows]) {
+FT_INLINE I HighestLanes(const I x[kRows]) {
   const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
   const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
   __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1], interleaved
@@ -86,10 +86,11 @@ FT_INLINE void SumHalves(const __m512i fours[kRows / 2], I* first, I* last) {
     sums[k] = quarters(quarters(four[0], four[1]), quarters(four[2], four[3]));
   }
   if (kRows == 8) sums[1] = sums[0];
-  const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-  first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even, sums[1]));
-  last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd, sums[1]));
+  const __m512i even_lanes =
+      _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  const __m512i odd_lanes = _mm512_add_epi32(even_lanes, _mm512_set1_epi32(1));
+  first->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], even_lanes, sums[1]));
+  last->v[0] = reinterpret_cast<NativeI>(_mm512_permutex2var_epi32(sums[0], odd_lanes, sums[1]));
 }
 
 // Rounds one block of `count` <= kRows rows to an int8 tile with chunks of `chunk_rows` rows;
@@ -102,7 +103,7 @@ void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, s
     const I a = AsI(Abs(Load(rows[i]))), b = AsI(Abs(Load(rows[i] + kLanes)));
     tops[i] = Select(Greater(a, b), a, b);
   }
-  const I top = HighestOfEach<kRows>(tops);
+  const I top = HighestLanes<kRows>(tops);
   if (Sum(Greater(top, Splat(0x7f7fffff))) != 0) {  // infinities and NaNs become zeros
     alignas(64) float clean[kRows][kBlock];
     const float* cleaned[kRows];
@@ -118,11 +119,11 @@ void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, s
   Store(base, bases);
   const __m512i in_order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
   __m512i fours[kRows / 2] = {};
-  constexpr int64_t kNumberBytes = TileBlockBytes(kKind) - kBlock;
+  constexpr int64_t kValueBytes = TileBlockBytes(kKind) - kBlock;
   for (int i = 0; i < count; i += 2) {
     const __m512i codes = PackedCodes(rows[i], rows[i + 1], Splat(bases[i]), Splat(bases[i + 1]));
     fours[i / 2] = _mm512_dpbusd_epi32(_mm512_setzero_si512(), _mm512_set1_epi8(1), codes);
-    std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kNumberBytes);
+    std::byte* out = block + i * kBlock + (i < chunk_rows ? 0 : chunk_rows * kValueBytes);
     const __m512i ordered = _mm512_permutexvar_epi32(in_order, codes);
     if (i + 1 < count) {
       _mm512_storeu_si512(out, ordered);
@@ -132,15 +133,15 @@ void QuantiseChunks(const float* const rows[kRows], int count, int chunk_rows, s
   }
   I first, last;
   SumHalves<kRows>(fours, &first, &last);
-  F numbers[3];
-  const int number_count = TileNumbers<kKind>(base, first, last, numbers);
+  F values[3];
+  const int value_count = TileNumbers<kKind>(base, first, last, values);
   auto* to = reinterpret_cast<float*>(block + chunk_rows * kBlock);
   FT_UNROLL(3)
-  for (int i = 0; i < number_count; ++i) {
-    StoreFirst(numbers[i], to, chunk_rows);
+  for (int i = 0; i < value_count; ++i) {
+    StoreFirst(values[i], to, chunk_rows);
     if (count > chunk_rows) {
       float lanes[kLanes];
-      Store(numbers[i], lanes);
+      Store(values[i], lanes);
       __builtin_memcpy(to + 8 * TileBlockBytes(kKind) / 4, lanes + 8, 32);
     }
     to += chunk_rows;

@@ -106,20 +106,20 @@ inline int64_t ArgMax(const float* x, int64_t n) {
   return top_at;
 }
 
-// Quantises one block of row `row` of a chunk of `tile_rows` rows. x: the block's values; `block`:
+// Quantises one block of row `row` of a chunk of `chunk_rows` rows. x: the block's values; `block`:
 // the chunk's part of an int8 tile for this block (TileKind).
 template <TileKind kKind>
-void QuantiseBlock(const float* x, int row, int tile_rows, std::byte* block) {
+void QuantiseBlock(const float* x, int row, int chunk_rows, std::byte* block) {
   const F a = Finite(Load(x)), b = Finite(Load(x + kLanes));
   const F base = BaseOf(Splat(MaxLane(Max(Abs(a), Abs(b)))));
   const I codes_a = AsI(a + base) - AsI(base), codes_b = AsI(b + base) - AsI(base);
   StoreLow8(codes_a, block + row * kBlock);
   StoreLow8(codes_b, block + row * kBlock + kLanes);
-  F numbers[3];
-  const int count = TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), numbers);
-  std::byte* to = block + tile_rows * kBlock + 4 * row;
+  F values[3];
+  const int count = TileNumbers<kKind>(base, Splat(Sum(codes_a)), Splat(Sum(codes_b)), values);
+  std::byte* to = block + chunk_rows * kBlock + 4 * row;
   for (int i = 0; i < count; ++i) {
-    StoreFirst(numbers[i], reinterpret_cast<float*>(to + 4 * i * tile_rows), 1);
+    StoreFirst(values[i], reinterpret_cast<float*>(to + 4 * i * chunk_rows), 1);
   }
 }
 
@@ -141,19 +141,19 @@ template <TileKind kKind>
 void MakeInt8Tile(const TileCall& t, int64_t begin, int64_t end) {
   const float zeros[kBlock] = {};
   const int padded = t.chunks * t.chunk_rows;
-  const int most = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
+  const int rows_at_once = kNative == 16 && t.chunk_rows == 8 ? kLanes : t.chunk_rows;
   // Prefetched for writing, because other threads have read these lines.
   std::byte* const first_block = t.tile + begin / kBlock * padded * TileBlockBytes(kKind);
   const int64_t bytes = (end - begin) / kBlock * padded * TileBlockBytes(kKind);
   for (int64_t i = 0; i < bytes; i += 64) PrefetchForWriting(first_block + i);
   for (int64_t b = begin / kBlock; b < end / kBlock; ++b) {
     std::byte* block = t.tile + b * padded * TileBlockBytes(kKind);
-    for (int first = 0; first < padded; first += most) {
-      const int count = padded - first < most ? padded - first : most;
+    for (int first = 0; first < padded; first += rows_at_once) {
+      const int count = padded - first < rows_at_once ? padded - first : rows_at_once;
       const float* rows[kLanes];
       for (int i = 0; i < kLanes; ++i) {
-        const bool some = i < count && first + i < t.rows;
-        rows[i] = some ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
+        const bool has_row = i < count && first + i < t.rows;
+        rows[i] = has_row ? t.x + (first + i) * t.stride + (b * kBlock - begin) : zeros;
       }
       QuantiseRows<kKind>(rows, count, t.chunk_rows, block + first * TileBlockBytes(kKind));
     }
@@ -165,11 +165,11 @@ constexpr void FillInt8Tiles(Kernels& k) {
   ((k.make_tile[kKind] = &MakeInt8Tile<static_cast<TileKind>(kKind)>), ...);
 }
 
-// Converts the first n floats at x, at most 16 * kPer, to sixteen 32-bit words of kPer values each:
-// one float, or two in BF16. The remaining words are zeros.
-template <int kPer>
+// Converts the first n floats at x, at most 16 * kPerWord, to sixteen 32-bit words of kPerWord
+// values each: one float, or two in BF16. The remaining words are zeros.
+template <int kPerWord>
 FT_INLINE F LoadTileWords(const float* x, int64_t n) {
-  if constexpr (kPer == 1) return LoadFirst(x, n);
+  if constexpr (kPerWord == 1) return LoadFirst(x, n);
   uint16_t halves[2 * kLanes] = {};
   StoreLow16(ToBf16(LoadFirst(x, n)), halves);
   if (n > kLanes) StoreLow16(ToBf16(LoadFirst(x + kLanes, n - kLanes)), halves + kLanes);
@@ -178,21 +178,21 @@ FT_INLINE F LoadTileWords(const float* x, int64_t n) {
   return words;
 }
 
-// Fills columns [begin, end) of a tile of floats (kPer = 1) or of pairs of BF16 (kPer = 2): 32-bit
-// words, each with kPer columns of a row. Transposes sixteen words of sixteen rows at a time. An
-// odd last column is followed by a column of zeros, as in BF16 weights.
-template <int kPer>
+// Fills columns [begin, end) of a tile of floats (kPerWord = 1) or of pairs of BF16 (kPerWord = 2):
+// 32-bit words, each with kPerWord columns of a row. Transposes sixteen words of sixteen rows at a
+// time. An odd last column is followed by a column of zeros, as in BF16 weights.
+template <int kPerWord>
 void MakeWordTile(const TileCall& t, int64_t begin, int64_t end) {
-  const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPer * t.chunk_rows;
-  const int64_t last = (end + 1) / 2 * 2 / kPer;
+  const int64_t chunk_words = (t.cols + 1) / 2 * 2 / kPerWord * t.chunk_rows;
+  const int64_t last = (end + 1) / 2 * 2 / kPerWord;
   for (int k = 0; k < t.chunks; ++k) {
     const int first = k * t.chunk_rows;
-    for (int64_t i = begin / kPer; i < last; i += kLanes) {
+    for (int64_t i = begin / kPerWord; i < last; i += kLanes) {
       F x[kLanes];
       for (int r = 0; r < kLanes; ++r) {
-        const bool some = r < t.chunk_rows && first + r < t.rows;
-        const float* const at = t.x + (first + r) * t.stride + (i * kPer - begin);
-        x[r] = some ? LoadTileWords<kPer>(at, end - i * kPer) : Zero();
+        const bool has_row = r < t.chunk_rows && first + r < t.rows;
+        const float* const at = t.x + (first + r) * t.stride + (i * kPerWord - begin);
+        x[r] = has_row ? LoadTileWords<kPerWord>(at, end - i * kPerWord) : Zero();
       }
       alignas(64) float words[kLanes * kLanes];
       StoreTransposed(x, words);
@@ -235,17 +235,19 @@ inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
 
 inline float TopK(const float* x, int64_t n, int count, RankedToken* top) {
   constexpr int64_t kSpan = 4 * kLanes;
-  constexpr float kLow = -__builtin_inff();
-  for (int i = 0; i < count; ++i) top[i] = {kNoToken, kLow};
-  const F most = Splat(kMostLogit), least = Splat(-kMostLogit), none = Splat(kLow);
+  constexpr float kMinusInfinity = -__builtin_inff();
+  for (int i = 0; i < count; ++i) top[i] = {kNoToken, kMinusInfinity};
+  const F most = Splat(kMostLogit), least = Splat(-kMostLogit),
+          minus_infinity = Splat(kMinusInfinity);
   I unsound = Splat(0);
   for (int64_t i = 0; i < n; i += kSpan) {
     const int64_t end = i + kSpan < n ? i + kSpan : n;
-    F highest = none;
+    F highest = minus_infinity;
     for (int64_t j = i; j < end; j += kLanes) {
       const F v = LoadFirst(x + j, end - j);
       highest = Max(v, highest);
-      unsound = unsound | Greater(v, most) | Unordered(v) | (Greater(least, v) & Greater(v, none));
+      unsound = unsound | Greater(v, most) | Unordered(v) |
+                (Greater(least, v) & Greater(v, minus_infinity));
     }
     // The last lanes are padded with 0, which can only cause a needless scan.
     if (!(MaxLane(highest) > top[count - 1].log_share)) continue;

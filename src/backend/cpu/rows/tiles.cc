@@ -12,7 +12,7 @@ constexpr int64_t kPageBytes = 4096;
 // Columns of a tile that a thread makes at a time.
 constexpr int64_t kPieceColumns = 256;
 
-int SizeFor(int rows) {
+int ChunkSizeIndex(int rows) {
   int size = 0;
   while (kChunkRows[size] < rows) ++size;
   return size;
@@ -20,10 +20,10 @@ int SizeFor(int rows) {
 
 // The tile of rows [row, row + rows), in chunks of the supported size with the least padding, the
 // largest among equals.
-Tile TileOf(int row, int rows, const KernelConfig& config) {
-  if (rows <= config.most_chunk_rows) return {row, rows, SizeFor(rows), 1};
+Tile BestTile(int row, int rows, const KernelConfig& config) {
+  if (rows <= config.most_chunk_rows) return {row, rows, ChunkSizeIndex(rows), 1};
   Tile best;
-  for (int size = SizeFor(config.most_chunk_rows); size >= 0; --size) {
+  for (int size = ChunkSizeIndex(config.most_chunk_rows); size >= 0; --size) {
     const int chunk_rows = kChunkRows[size];
     if (chunk_rows < config.least_chunk_rows) break;
     const Tile tile{row, rows, size, (rows + chunk_rows - 1) / chunk_rows};
@@ -36,8 +36,8 @@ Tile TileOf(int row, int rows, const KernelConfig& config) {
 int64_t BytesOf(TileKind kind, int rows, int64_t cols) {
   if (static_cast<int>(kind) < kInt8TileKinds) return cols / kBlock * rows * TileBlockBytes(kind);
   if (kind == TileKind::kBf16Steps) return (cols + 31) / 32 * rows * 64;
-  const int64_t even = cols + cols % 2;
-  return even * rows * (kind == TileKind::kF32 ? 4 : 2);
+  const int64_t padded_cols = cols + cols % 2;
+  return padded_cols * rows * (kind == TileKind::kF32 ? 4 : 2);
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ void CutTiles(int rows, const KernelConfig& config, std::vector<Tile>& tiles) {
   const int count = (rows + kMaxTileRows - 1) / kMaxTileRows;
   for (int i = 0, row = 0; i < count; ++i) {
     const int end = static_cast<int>(static_cast<int64_t>(rows) * (i + 1) / count);
-    tiles.push_back(TileOf(row, end - row, config));
+    tiles.push_back(BestTile(row, end - row, config));
     row = end;
   }
 }
@@ -108,14 +108,14 @@ int64_t Tiles::TileBytes(TileKind kind) const {
 void InputTiles::Begin(const LinearIn& in, bool overwritten) {
   FT_CHECK(in.x.type == DType::kF32);
   in_ = in;
-  const bool few = in.x.rows * in.x.cols < kWorthSharing;
-  Tiles::Begin(in.x.rows, in.x.cols, few && !overwritten ? pool_.threads() : 1);
+  const bool is_small = in.x.rows * in.x.cols < kWorthSharing;
+  Tiles::Begin(in.x.rows, in.x.cols, is_small && !overwritten ? pool_.threads() : 1);
   if (in.gain.empty()) return;
   FT_CHECK(in.gain.type == DType::kF32 && in.gain.cols == in.x.cols);
   stride_ = (in.x.rows + kLineFloats - 1) / kLineFloats * kLineFloats;
   scales_.resize(static_cast<size_t>(copies() * stride_));
-  if (EachMakesItsOwn()) return;
-  pool_.ParallelFor(in.x.rows, few ? in.x.rows : 1,
+  if (HasCopyPerThread()) return;
+  pool_.ParallelFor(in.x.rows, is_small ? in.x.rows : 1,
                     [&](int64_t begin, int64_t end) { MakeScales(begin, end, scales_.data()); });
 }
 
@@ -126,7 +126,7 @@ void InputTiles::MakeScales(int64_t begin, int64_t end, float* scales) const {
 Status InputTiles::Make(TileKind kind) {
   if (reserved(kind)) return {};
   FT_RETURN_IF_ERROR(Reserve(kind));
-  if (EachMakesItsOwn()) return {};
+  if (HasCopyPerThread()) return {};
   const int64_t pieces = (cols() + kPieceColumns - 1) / kPieceColumns;
   const int64_t count = pieces * static_cast<int64_t>(tiles().size());
   const int64_t grain = in_.x.rows * cols() < kWorthSharing ? count : 1;
@@ -141,7 +141,7 @@ Status InputTiles::Make(TileKind kind) {
 }
 
 void InputTiles::Prepare(TileKind kind, int thread) {
-  if (!EachMakesItsOwn()) return Tiles::Prepare(kind, thread);
+  if (!HasCopyPerThread()) return Tiles::Prepare(kind, thread);
   for (int64_t r = 0; r < in_.x.rows; ++r) {  // other threads wrote parts of these rows
     for (int64_t i = 0; i < cols(); i += kLineFloats) __builtin_prefetch(Row(r) + i);
   }

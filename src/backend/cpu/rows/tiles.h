@@ -59,7 +59,7 @@ class Tiles {
   // prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
   // Whether every thread has a copy of the tiles, made by Prepare.
-  bool EachMakesItsOwn() const { return copies_ > 1; }
+  bool HasCopyPerThread() const { return copies_ > 1; }
   // Bytes of the first tile.
   int64_t TileBytes(TileKind kind) const;
 
@@ -101,7 +101,7 @@ class InputTiles : public Tiles {
  private:
   // Computes the norm's scales of rows [begin, end).
   void MakeScales(int64_t begin, int64_t end, float* scales) const;
-  float* Scales(int thread) { return scales_.data() + (EachMakesItsOwn() ? thread * stride_ : 0); }
+  float* Scales(int thread) { return scales_.data() + (HasCopyPerThread() ? thread * stride_ : 0); }
   // Makes columns [begin, end) of a tile, from the rows as they are or from their norm.
   void MakePiece(TileKind kind, size_t tile, int64_t begin, int64_t end, int thread);
   const float* Row(int64_t row) const;
