@@ -35,9 +35,9 @@ TEST(RunDifferencesTest, ValuesAreShown) {
 TEST(RunDifferencesTest, FilesAreComparedByNameAndContent) {
   const Json was = DataRecord({"/a/x.txt", "/a/y.txt"}, {"1", "2"});
   EXPECT_TRUE(CompareData(was, DataRecord({"/b/x.txt", "y.txt"}, {"1", "2"})).empty());
-  EXPECT_THAT(
-      Sentences(CompareData(was, DataRecord({"x.txt", "z.txt"}, {"3", "2"}))),
-      ElementsAre("data: x.txt has different contents", "data: z.txt is new", "data: y.txt is gone"));
+  EXPECT_THAT(Sentences(CompareData(was, DataRecord({"x.txt", "z.txt"}, {"3", "2"}))),
+              ElementsAre("data: x.txt has different contents", "data: z.txt is new",
+                          "data: y.txt is gone"));
   EXPECT_THAT(Sentences(CompareData(was, DataRecord({"y.txt", "x.txt"}, {"2", "1"}))),
               ElementsAre("data: the files come in another order"));
   EXPECT_TRUE(CompareData(Json(), was).empty());  // the earlier run kept no record
