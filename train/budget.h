@@ -10,11 +10,12 @@
 
 namespace foretoken::train {
 
-// Returns the seconds of the budget reserved for the steps after training: exporting the draft and
-// measuring its acceptance.
+// Returns how many seconds of the budget are reserved for the work after training: exporting the
+// draft and measuring its acceptance.
 double SecondsAfterTraining(const Recipe& recipe);
 
-// Returns the run's progress, with or without a budget: 0 .. 1, or more once the schedule is over.
+// Returns the run's progress: 0 .. 1 with a budget; without one, ScheduleProgress, which may exceed
+// 1.
 double ProgressOf(const Recipe& recipe, const RunState& state);
 // Returns the learning rate of the next step.
 double NextRate(const Recipe& recipe, const RunState& state);

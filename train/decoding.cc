@@ -20,8 +20,8 @@ constexpr int64_t kPrefillRowsCpu = 4096, kPrefillRowsGpu = 65536;
 // Top tokens whose logits are recomputed in f32, because logits in bf16 often tie.
 constexpr int64_t kCandidates = 8;
 
-// Returns the mask of MaskedAttention for prompts that begin at columns `first` [b]. Padding
-// attends to itself.
+// Returns the mask for MaskedAttention, for prompts that begin at columns `first` [b]. A padding
+// position attends to itself only, because every query must attend to at least one key.
 Tensor PromptMask(const Tensor& first, int64_t columns, int64_t window) {
   const Tensor position = torch::arange(columns, first.options());
   const Tensor query = position.view({-1, 1}), key = position.view({1, -1});

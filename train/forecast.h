@@ -1,4 +1,5 @@
-// Forecasts a run's duration and acceptance length from the pace of its first steps.
+// Forecasts a run's duration from the pace of its first steps, and its acceptance length from
+// recorded runs.
 #pragma once
 
 #include <optional>
@@ -9,11 +10,12 @@
 
 namespace foretoken::train {
 
-// The acceptance length of a recorded run after a number of tokens (recorded_runs.def).
+// The acceptance length of a recorded run after training on a number of tokens with a loss
+// (recorded_runs.def).
 struct RecordedTau {
   double tau = 0.0;     // teacher-forced
   std::string target;   // of the recorded run
-  bool beyond = false;  // more tokens than the record covers
+  bool beyond = false;  // more tokens than the record covers: tau is that of its last point
 };
 
 // Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
@@ -21,11 +23,12 @@ struct RecordedTau {
 // tokens from tau 1. Returns nothing if the method has no recorded run.
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens);
 
-// The inverse of RecordedTauOf: returns the tokens with a loss after which the recorded run reached
-// the teacher-forced tau `tau`, or nothing if it did not.
+// The inverse of RecordedTauOf: returns how many tokens with a loss the recorded run had consumed
+// when it reached the teacher-forced tau `tau`, or nothing if it never did.
 std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau);
 
-// Returns the number of tokens with a loss in an epoch of the corpus.
+// Returns the number of tokens with a loss in an epoch of the training documents, weighted by
+// DataSource::weight.
 double LearntInEpoch(const Recipe& recipe, const Corpus& corpus);
 
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on

@@ -147,7 +147,7 @@ TEST_F(RunTest, KilledWorkersContinueBitForBit) {
 }
 
 // The checkpoint holds the averages under the weights' names, and beside them the live weights,
-// which equal those of a run without averages. Such a run cannot be resumed without averages.
+// which equal those of a run without averages. A run with averages cannot be resumed without them.
 TEST_F(RunTest, AveragesAreSavedAndContinueBitForBit) {
   TrainOptions plain = TinyRun(directory_, directory_ + "/plain"),
                run = TinyRun(directory_, directory_ + "/whole");
@@ -171,8 +171,8 @@ TEST_F(RunTest, AveragesAreSavedAndContinueBitForBit) {
   EXPECT_THAT(without_average.error().message, testing::HasSubstr("holds a run with --ema"));
 }
 
-// `init` names a run whose weights are the initial ones. A missing run, or one with other shapes,
-// is an error.
+// `init` names a run whose weights the new run starts from. A missing run, or one whose tensors
+// have other shapes, is an error.
 TEST_F(RunTest, InitLoadsAnotherRunsWeights) {
   TrainOptions first = TinyRun(directory_, directory_ + "/first");
   first.recipe.steps = 20;
@@ -300,7 +300,8 @@ TEST_F(RunTest, HuggingFaceDirectoryKeepsTokenizerAndConfig) {
   EXPECT_FALSE((*hf)->config().rope_interleaved);
   const auto json = ReadJsonFile(out + "/hf/tokenizer.json");
   ASSERT_TRUE(json.ok());
-  EXPECT_EQ((*json)["model"]["vocab"][kTurnEnd], 2);  // not renumbered after the other tokens
+  // Special tokens are in the vocabulary too, or `tokenizers` would number them last.
+  EXPECT_EQ((*json)["model"]["vocab"][kTurnEnd], 2);
   EXPECT_FALSE(ExportHuggingFace(out, out + "/hf", FileType::kQ8_0).ok());
 }
 

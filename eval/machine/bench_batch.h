@@ -15,9 +15,11 @@ struct BatchOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "auto"};
   std::string data, json;
-  // Numbers of texts decoded simultaneously; one measurement for each.
+  // Numbers of texts decoded simultaneously, one measurement each; with shared_prefix only the last
+  // is used.
   std::vector<int> sessions = {1, 4, 8, 16, 32};
-  int requests = 0;  // 0: two for each session
+  int requests = 0;  // 0: two for each session; 2000 with shared_prefix
+  // Tokens of an answer, of the shortest and of the longest prompt.
   int new_tokens = 64, shortest = 20, longest = 4000;
   int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;

@@ -52,7 +52,7 @@ Status FeatureDrafter::Observe(std::span<const Observation> seen) {
     auto& state = static_cast<State&>(o.state);
     const bool features_reach_end = !content_.taps.empty() && state.observed == state.committed;
     if (features_reach_end && o.may_read) FT_RETURN_IF_ERROR(KeepFeatures(o, state));
-    state.Append(o);  // fed only when the sequence next drafts
+    state.Append(o);  // cache rows are computed only when the sequence next drafts
     if (features_reach_end && !o.may_read && state.observed == state.skipped) {
       state.skipped = state.observed = state.committed;
     }
@@ -85,7 +85,7 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.skipped = std::min(state.skipped, length);
 }
 
-// State::root is not copied: the next draft feeds at least one row and computes it anew.
+// State::root is not copied: the next draft computes at least one row, and this output with it.
 Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft_state,
                                                          int length) const {
   const auto& from = static_cast<const State&>(draft_state);

@@ -14,11 +14,11 @@
 
 namespace foretoken {
 
-// What a cache's row i is computed from: the feature of token i, if there are features, and token i
-// + `ahead`.
+// What the cache rows of token i are computed from: the feature of token i, if there are features,
+// and token i + `ahead`.
 struct RowContent {
-  // The target's hidden states that a feature is made of, by ascending Hugging Face index. Empty:
-  // rows have no features.
+  // The target's hidden states that Fuse turns into a token's feature, by ascending Hugging Face
+  // index. Here, unlike in S-2, these may be any hidden states. Empty: there are no features.
   std::vector<int> taps;
   int ahead = 1;
 };
@@ -44,7 +44,7 @@ class FeatureNet {
   // Appends the rows of `batch` to the caches as provisional rows; their features, if they have
   // any, were written to the tensor that Features returned. Returns the rows' outputs [rows,
   // hidden], valid until the next pass, or an empty tensor if the network only computes keys and
-  // values for them. REQUIRES: 1 <= rows <= max_rows().
+  // values for them. REQUIRES: `batch` is not empty and holds rows of at most max_rows() tokens.
   virtual Result<Tensor> Forward(const RowBatch& batch, std::span<KvCache* const> caches) = 0;
   // Like Forward, but returns the output of each sequence's last row only: [sequences, hidden], or
   // an empty tensor. An override leaves out most of the last layer's work for the other rows.
@@ -63,25 +63,26 @@ class FeatureDrafter : public Drafter {
 
  protected:
   // The cache's committed rows are computed only from the target's features and committed tokens. A
-  // text cut to n tokens keeps n features but only n - RowContent::ahead rows, because row i also
-  // needs token i + RowContent::ahead. The beginning of a text may be skipped; positions still
-  // count from the start of the text.
+  // text cut to n tokens keeps n features but cache rows of only n - RowContent::ahead tokens,
+  // because the rows of token i also need token i + RowContent::ahead. The beginning of a text may
+  // be skipped; positions still count from the start of the text.
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
-    Buffer features;       // [observed - skipped or more, hidden] of the target; unused without
-                           // features
+    Buffer features;       // [at least observed - skipped, hidden]; unused if RowContent::taps is
+                           // empty
     int skipped = 0;       // leading tokens that will never have rows
     int observed = 0;      // leading tokens that are skipped or have a stored feature
-    Buffer root;           // [1, hidden] output of the last row that CatchUp fed; unused if the
+    Buffer root;           // [1, hidden] output of the last row that Feed computed; unused if the
                            // network has no outputs
     int cache_rows = 1;    // rows that a token takes in `cache`
     std::vector<int> row;  // [builder's nodes, or fewer] a node's provisional row in the last draft
     // Leading tokens that are skipped or have committed rows.
     int rows() const { return skipped + cache->length() / cache_rows; }
     int unread() const { return committed - rows(); }
-    // Whether the features reach the end of the text. They are contiguous from `skipped` on: a
-    // later gap cannot be filled.
+    // Whether the network can draft: it needs no features, or those of tokens [skipped, committed)
+    // are all stored, at least one. A gap cannot be filled later, because features are stored
+    // contiguously.
     bool observed_all() const {
       return !has_features || (observed == committed && observed > skipped);
     }
@@ -114,20 +115,22 @@ class FeatureDrafter : public Drafter {
   void Prepare(State& state) const;
   static State& StateOf(const DraftSlot& slot) { return static_cast<State&>(slot.state); }
   // Drops the rows of the last draft, then drafts level by level. `expand` offers continuations of
-  // the levels' nodes; before it gets a root, the text up to that root has been fed.
+  // the levels' nodes; before it is called with a sequence's root, the cache has the rows of all of
+  // that sequence's committed tokens from `skipped` on.
   Status DraftLevels(std::span<const DraftSlot> batch,
                      const std::function<Status(std::span<const DraftLevel>)>& expand);
-  // Feeds the runs in one pass. REQUIRES: at most max_rows() tokens in all.
+  // Computes and commits the cache rows of the runs in one pass. REQUIRES: at most max_rows()
+  // tokens in all.
   virtual Status Feed(std::span<const Run> runs);
-  // Commits the rows that a run has fed. `root`: the output [1, hidden] of the last row, or empty;
-  // it is copied.
+  // Commits the provisional rows of a run that Feed has computed. `root`: the output [1, hidden] of
+  // the last row, or empty; it is copied.
   Status Finish(State& state, Tensor root);
 
   LogitsOffers& offers() { return offers_; }
 
  private:
-  // Feeds the rows missing in the caches of sequences whose root is about to be expanded, several
-  // sequences per pass. Sequences that do not draft are not fed.
+  // Computes the rows missing from the caches of sequences whose root is about to be expanded,
+  // several sequences per pass.
   Status CatchUp(std::span<const DraftSlot> batch, std::span<const DraftLevel> levels);
   Status KeepFeatures(const Observation& seen, State& state);
   // Number of committed cache rows that depend on the first `length` tokens only.

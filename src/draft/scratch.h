@@ -1,4 +1,4 @@
-// Buffers of draft networks that grow on demand.
+// Buffers of drafters and their tools that grow on demand.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-// Options for drafters that require a file, for tests that run over the whole registry. A drafter's
-// own FOLDER/*_testing.cc makes its files, in StemTestOptions (see drafters.def).
+// Options for drafters that require a file, for tests that run over the whole registry. Each
+// drafter's FOLDER/*_testing.cc makes its file in <Stem>TestOptions, such as LlmaTestOptions (Stem:
+// see drafters.def).
 #pragma once
 
 #include <functional>
@@ -21,11 +22,11 @@ struct TestTarget {
   WeightSource& weights;
   Backend& backend;
   std::function<std::vector<std::vector<Token>>()> texts;  // texts that it writes, prompts included
-  std::string stem;                                        // PATH/NAME of the files to make
+  std::string stem;  // path of the files to make, without number and extension
 };
 
-// Makes the file that `drafter` requires and returns the options that name it; {} if it requires
-// none.
+// Makes the file or files that `drafter` requires and returns the options that name them; {} if it
+// requires none.
 Json TestOptions(std::string_view drafter, const TestTarget& target);
 
 // A tokenizer with `size` (at most 97) tokens of one character each: token i is U+001E + i.

@@ -14,10 +14,11 @@ namespace foretoken::train {
 // token distributions that the LM head gives for f and g.
 struct EagleLossOptions {
   double feature = 1.0, soft = 0.1, hard = 0.0;
-  // Divides features by their root mean square over the rows with a loss before comparing them, so
-  // that all dimensions have equal weight.
+  // Divides each dimension of the features by its root mean square over the target features that
+  // are compared, so that all dimensions have equal weight.
   bool normalised_features = false;
-  Objective objective = nullptr;  // null: -sum over p's likely.top tokens of p log q
+  // null: -sum p log q over the ObjectiveOptions::top most probable tokens of p
+  Objective objective = nullptr;
   ObjectiveOptions likely;
   std::vector<double> pass_weights = {1.0};  // [passes]
 };
@@ -38,8 +39,9 @@ struct EagleLossTargets {
   torch::Tensor token_weight;  // [rows] f32: weights of the rows' token losses; undefined: all 1
 };
 
-// Returns `scale` times the sum of the losses of all passes. outputs [passes * rows, hidden] f32:
-// the draft's predictions of each row's next feature. Holds logits of `chunk` rows at a time.
+// Returns `scale` times the sum over passes of EagleLossOptions::pass_weights times the losses of
+// the rows. outputs [passes * rows, hidden] f32: the draft's predictions of each row's next
+// feature. Holds logits of `chunk` rows at a time.
 torch::Tensor EagleLoss(const torch::Tensor& outputs, const EagleLossTargets& loss_targets,
                         const EagleLossOptions& options, double scale, int64_t chunk,
                         EagleLossParts& parts);

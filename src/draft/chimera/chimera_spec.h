@@ -15,7 +15,7 @@ namespace foretoken {
 struct ChimeraSpec {
   static constexpr std::string_view kMethod = "chimera";
   // The authors' files, each with its own tensor names. The trainer's checkpoints are a single
-  // file, in which a name begins with kHeadPrefix, kNgramPrefix or, in the layer,
+  // file, whose tensor names begin with kHeadPrefix, kNgramPrefix or, for the layer's tensors,
   // kLayerInCheckpoint.
   static constexpr std::string_view kHeadFile = "chimera_head.pt", kNgramFile = "trimlp.pt",
                                     kLayerFile = "fast_layer1.pt";

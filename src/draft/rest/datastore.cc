@@ -104,8 +104,8 @@ Datastore::Range Datastore::Find(std::span<const Token> words) const {
     PutToken(static_cast<uint32_t>(words[i]), token_bytes_,
              key.data() + i * static_cast<size_t>(token_bytes_));
   }
-  // The first rank from `low` on whose suffix does not sort before `key` and, with `skips_matches`,
-  // does not begin with it either.
+  // Returns the first rank >= `low` whose suffix begins with `key` or sorts after it; with
+  // `skips_matches`, the first whose suffix sorts after all that begin with `key`.
   const auto bound = [&](int64_t low, bool skips_matches) {
     int64_t high = size_;
     while (low < high) {

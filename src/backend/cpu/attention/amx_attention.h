@@ -1,12 +1,13 @@
-// Attention on the matrix unit (AMX), in products of bf16 with float sums.
+// Attention on the matrix unit (AMX), in bf16 products accumulated in float.
 //
 // Scores are computed as keys . queries^T [positions][queries]: a lane is a query while scores
-// become weights, and the keys of a BF16 cache are used in place. Results are weights . values.
-// With a BF16 cache, queries and weights are rounded to bf16. With F16 and Q8_0 caches, cached
-// values, queries and weights are each split into two bf16 (16 bits), and three of their four
-// products are computed. A query's result is accumulated over spans and steps of absolute positions
-// as in attention_kernels.h, so its bits do not depend on other queries. The AVX-512 kernels give
-// other bits.
+// become weights, and the keys of a BF16 cache are used in place if they are consecutive rows and
+// head_dim is a multiple of kStep. Results are weights . values. With a BF16 cache, queries and
+// weights are rounded to bf16. With F16 and Q8_0 caches, cached keys and values, queries and
+// weights are each split into two bf16, together about 16 significant bits; of the four products of
+// the parts, low x low is left out. A query's result is accumulated span by span and block by
+// block, cut at absolute positions, in ascending order, so its bits do not depend on other queries.
+// Results differ in the last bits from those of the AVX-512 kernels.
 #pragma once
 
 #include "backend/cpu/attention/amx_numbers.h"
@@ -132,7 +133,9 @@ class TileAttention {
   std::byte* Keys(int half, int part, int step) const {
     return keys_ + ((half * kParts64 + part) * steps_ + step) * kTileBytes;
   }
-  // Elements [16 d, 16 d + 16) of the positions of a block.
+  // Sixteen elements of the positions of a block: half of step d / 2. With BF16 and F16 caches and
+  // whole steps, in the order of unpacklo (even d) and unpackhi (odd d), which End undoes
+  // (RestoreOrder); otherwise elements [16 d, 16 d + 16).
   std::byte* Values(int block, int part, int d) const {
     return values_ + ((block * kParts64 + part) * 2 * steps_ + d) * kTileBytes;
   }
@@ -155,6 +158,7 @@ class TileAttention {
           a = LoadFirst(q + d, n);
           if (n > kLanes) b = LoadFirst(q + d + kLanes, n - kLanes);
         }
+        // Cached F16 keys keep their order, so the pairs that CutStep makes must be neighbours.
         if (kType == CacheType::kF16 && has_whole_steps_) SplitEvenOdd(a, b);
         x[0][i] = CutStep<kParts>(a, b);
         if constexpr (kParts == 2) x[1][i] = CutPairs(LowPart(a), LowPart(b));
@@ -355,7 +359,7 @@ class TileAttention {
   }
 
   // Turns the scores of a tile's blocks into weights, and rescales its sums in `lanes` to the new
-  // maximum. Exponentials are powers of two.
+  // maximum. Exponentials are computed in base 2: `scale` includes log2(e).
   void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
     float* const scores = Scores(slot);
     Mask(tile, scores, at, blocks, lanes);
@@ -380,6 +384,9 @@ class TileAttention {
       ScaleDown(tile, factor);
       Store(KeepLanes(lanes, highest, before), tops_ + tile * kLanes);
     }
+    // REQUIRES: u_.scale <= 1 / log2(e), about 0.693 (1 / sqrt(head_dim) is, from head_dim 3 on). A
+    // greater scale overflows where `highest` is kLowest, that is, for a query that has attended to
+    // no position yet, and makes its weights NaN.
     const F shift = Zero() - highest * scale;
     for (int b = 0; b < blocks; ++b) {
       sum = sum + Weigh(scores + b * kBlock * kLanes, slot, b, scale, shift);
@@ -397,7 +404,7 @@ class TileAttention {
     }
   }
 
-  // Vector k of a block's scores: of position k, or of positions 2 k and 2 k + 1.
+  // Vector k of a block's scores: position k with 16 queries; positions 2 k and 2 k + 1 with 8.
   FT_INLINE static F ScoreVector(const float* scores, int k) {
     if constexpr (kQueries == 16) return Load(scores + k * kLanes);
     return LoadLowers(scores + 2 * k * kLanes, scores + (2 * k + 1) * kLanes);
@@ -447,8 +454,8 @@ class TileAttention {
     return kQueries == 16 ? all : all + SwapHalves(all);
   }
 
-  // Adds the blocks' weighted values to elements [16 d, 16 (d + kWide)) of a tile's results. Tile
-  // registers 4 and 5 hold values, 6 weights.
+  // Adds the blocks' weighted values to tiles [d, d + kWide) of a query tile's results (order: see
+  // Values). Tile registers 4 and 5 hold values, 6 weights.
   template <int kWide>
   FT_INLINE void Mix(int tile, int slot, int d, int blocks, unsigned lanes) {
     float* const mixed = Mixed(tile, d);
@@ -506,7 +513,7 @@ AttentionOp OpOfQueries(const AttentionUnit& u) {
   return EngineOp<Many>();
 }
 
-// Uses the matrix unit if keys and values have one type other than F32, else AVX-512.
+// Uses the matrix unit if keys and values have the same type and it is not F32; otherwise AVX-512.
 inline AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == u.value_type) {
     if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);

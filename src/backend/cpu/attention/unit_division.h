@@ -15,10 +15,11 @@ struct UnitDivision {
   int64_t pieces_per_thread = 0;
 };
 
-// Divides `units` units of `queries` queries each, except that a unit left over counts as
-// `last_queries` queries. Every piece prepares keys and values again, which takes as long as
-// `few_queries` queries, so units are cut only where that reduces the work of the busiest thread by
-// a tenth.
+// Divides `units` units among threads. Units have `queries` queries each; those left over (the last
+// units % threads) count as having `last_queries`, which may be fewer. Every piece prepares keys
+// and values again, which takes as long as `few_queries` queries, so units are cut only where the
+// busiest thread would otherwise work more than a tenth longer. Units left over with at most
+// `few_queries` queries are not cut if there are at least as many units as threads.
 UnitDivision DivideUnits(int64_t units, int queries, int last_queries, int few_queries,
                          int threads);
 
@@ -34,9 +35,9 @@ struct UnitPiece {
 };
 
 // Divides units of different loads, such as those of several sequences. `out` gets the pieces of
-// all units, grouped by thread. The pieces are ordered for WorkShares, which gives each thread the
-// same number of consecutive pieces, to within one: threads have about equal work. Large units are
-// cut where that reduces the work of the busiest thread by a tenth. `few_queries`: as in
+// all units, grouped by thread. WorkShares gives each thread the same number of consecutive pieces,
+// to within one; they are ordered so that threads then have about equal work. Large units are cut
+// only where the busiest thread would otherwise work more than a tenth longer. `few_queries`: as in
 // DivideUnits.
 void DivideUnequalUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                         std::vector<UnitPiece>& out);

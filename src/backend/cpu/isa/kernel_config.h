@@ -10,7 +10,7 @@
 namespace foretoken {
 
 // Checks that `kernels` support `config`. Errors: a field whose value `kernels` do not support;
-// chunk sizes with which no tile fits some number of rows up to kMaxTileRows.
+// chunk sizes that make up no tile for some number of rows up to kMaxTileRows.
 Status CheckConfig(const Kernels& kernels, const KernelConfig& config);
 
 // Every configuration that CheckConfig accepts.

@@ -19,13 +19,13 @@ class KernelConfigTest : public ::testing::TestWithParam<KernelSet> {
   const Kernels& kernels() const { return *GetParam().kernels; }
 };
 
-// The configurations that foretoken chooses by processor pass CheckConfig.
+// The default configuration for every CPU passes CheckConfig.
 TEST_P(KernelConfigTest, TheDefaultOfEveryProcessorIsAdmitted) {
   EXPECT_TRUE(CheckConfig(kernels(), kernels().on_amd).ok());
   EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());
 }
 
-// Every supported configuration has a tile, and kernels for it, for any number of rows.
+// Every supported configuration cuts any number of rows into tiles that have kernels.
 TEST_P(KernelConfigTest, EveryAdmittedConfigHasKernelsAndTiles) {
   const std::vector<KernelConfig> admitted = AdmittedConfigs(kernels());
   ASSERT_FALSE(admitted.empty());
@@ -80,8 +80,8 @@ TEST_P(KernelConfigTest, RefusesUnsupportedValues) {
 }
 
 // With chunks of exactly twelve rows a tile has at most sixty rows, so 61 to kMaxTileRows rows fit
-// no tile. The smallest chunk that is fast on the matrix unit and the largest that is fast on AMD's
-// cores both have twelve rows, so an AMD CPU with AMX could be given this configuration.
+// no tile. AMD's largest chunk and the matrix unit's smallest both have twelve rows, so an AMD CPU
+// with AMX would get this configuration if FillTileLinear did not raise the largest to sixteen.
 TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
   if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no chunks of twelve rows";
   KernelConfig config = kernels().elsewhere;
