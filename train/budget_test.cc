@@ -320,7 +320,7 @@ TEST(ForecastTest, UsesTheRecordedRunOfTheNearestWidth) {
   EXPECT_NEAR(between->tau, (2.04 + 3.09) / 2, 1e-9);
   EXPECT_EQ(between->target, "foretoken-demo-24m");
   EXPECT_DOUBLE_EQ(RecordedTauOf("hass", 512, 0.0)->tau, 1.0);
-  EXPECT_TRUE(RecordedTauOf("medusa", 4096, 1e9)->beyond);
+  EXPECT_TRUE(RecordedTauOf("medusa", 4096, 1e9)->is_past_record);
   EXPECT_FALSE(RecordedTauOf("lm", 512, 1e6));
   EXPECT_NEAR(*RecordedTokensTo("hass", 512, 2.04), 0.58e6, 1.0);
   EXPECT_FALSE(RecordedTokensTo("medusa", 512, 2.0));

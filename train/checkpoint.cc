@@ -29,7 +29,7 @@ Status CopyInto(const File& file, const std::string& name, torch::Tensor target)
   const Result<DType> type = ParseDType(entry->dtype);
   if (!type.ok() || BlockElements(*type) != 1 || *type == DType::kI32 || entry->shape != expected) {
     return Error{file.path() + ": tensor '" + name +
-                 "' has another type or shape than the recipe's"};
+                 "' has an unsupported type, or a shape that differs from the recipe's"};
   }
   torch::Tensor values = torch::empty(expected);
   Dequantize(*type, entry->bytes.data(),

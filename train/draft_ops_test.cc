@@ -186,7 +186,7 @@ Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor
   const int64_t rows = features.size(0);
   const Tensor wanted = features.index_select(0, loss_rows + 1);
   const Tensor p = torch::softmax(torch::matmul(wanted, head.t()), -1);
-  const auto [best, ids] = p.topk(options.likely.top, -1);
+  const auto [best, ids] = p.topk(options.objective_options.top, -1);
   Tensor total = torch::zeros({});
   for (size_t pass = 0; pass < options.pass_weights.size(); ++pass) {
     const Tensor guess = outputs.index_select(0, loss_rows + static_cast<int64_t>(pass) * rows);
@@ -203,7 +203,7 @@ Tensor ReferenceLoss(const Tensor& outputs, const Tensor& features, const Tensor
 TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   EagleLossOptions options;
   options.hard = 1.0;
-  options.likely.top = 3;
+  options.objective_options.top = 3;
   options.pass_weights = {1.0, 0.5, 0.25};
   const Tensor outputs = Leaf({3 * 20, 8}, 2.0), features = torch::randn({20, 8});
   const Tensor head = torch::randn({31, 8});
@@ -215,12 +215,12 @@ TEST_P(DraftOpsTest, EagleLossMatchesAutograd) {
   ExpectSame(
       {outputs}, [&] { return ours() * 3.0; },
       [&] { return ReferenceLoss(outputs, features, head, loss_rows, options, 0.5) * 3.0; });
-  EXPECT_NEAR(ours().item<double>(), 0.5 * (parts.feature + parts.tokens), 1e-3);
+  EXPECT_NEAR(ours().item<double>(), 0.5 * (parts.feature_loss + parts.token_loss), 1e-3);
   ExpectDirectionalDerivative(outputs, ours);
-  const double unnormalised = parts.feature;
+  const double unnormalised = parts.feature_loss;
   options.normalised_features = true;
   ExpectDirectionalDerivative(outputs, ours);
-  EXPECT_GT(std::abs(parts.feature - unnormalised), 1e-3);
+  EXPECT_GT(std::abs(parts.feature_loss - unnormalised), 1e-3);
 }
 
 // With normalised features, scaling a dimension by ten does not change its part of the loss.

@@ -54,7 +54,8 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
   std::string text =
       "\nexpect: a recorded " + r.method + " draft of " + recorded->target +
       " had a teacher-forced tau " +
-      NumberText(recorded->beyond ? "of %.1f before that" : "of about %.1f by then", recorded->tau);
+      NumberText(recorded->is_past_record ? "of %.1f before that" : "of about %.1f by then",
+                 recorded->tau);
   const auto useful_tokens = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
   if (useful_tokens && *useful_tokens > tokens) {
     text += "; it needed " + Counted(*useful_tokens) +
@@ -88,15 +89,15 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
   return before.tokens * std::pow(next->tokens / before.tokens, fraction);
 }
 
-double LearntInEpoch(const Recipe& recipe, const Corpus& corpus) {
-  double learnt = 0.0;
+double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus) {
+  double tokens = 0.0;
   for (const CorpusDocument& d : corpus.documents) {
     if (d.heldout) continue;
     const auto begin = corpus.learn.begin() + d.first;
-    learnt += recipe.data[static_cast<size_t>(d.source)].weight *
+    tokens += recipe.data[static_cast<size_t>(d.source)].weight *
               static_cast<double>(std::count(begin, begin + d.length, 1));
   }
-  return learnt;
+  return tokens;
 }
 
 std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const RunState& s) {
@@ -113,7 +114,7 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const RunSta
   if (r.budget > 0.0) seconds = r.budget;
   std::string text =
       NumberText("estimate: %.0f steps", steps) + " learn " + Counted(tokens) + " tokens";
-  const double epoch = LearntInEpoch(r, corpus);
+  const double epoch = LossTokensPerEpoch(r, corpus);
   if (epoch > 0.0) {
     text += NumberText(", %.2g times", tokens / epoch) + " the " + Counted(epoch) + " of the data";
   }

@@ -13,9 +13,9 @@ namespace foretoken::train {
 // The acceptance length of a recorded run after training on a number of tokens with a loss
 // (recorded_runs.def).
 struct RecordedTau {
-  double tau = 0.0;     // teacher-forced
-  std::string target;   // of the recorded run
-  bool beyond = false;  // more tokens than the record covers: tau is that of its last point
+  double tau = 0.0;             // teacher-forced
+  std::string target;           // of the recorded run
+  bool is_past_record = false;  // more tokens than the record covers: tau is that of its last point
 };
 
 // Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
@@ -29,7 +29,7 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
 
 // Returns the number of tokens with a loss in an epoch of the training documents, weighted by
 // DataSource::weight.
-double LearntInEpoch(const Recipe& recipe, const Corpus& corpus);
+double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus);
 
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
 // this machine", and a second line with the tau of a recorded run after as many tokens, if the

@@ -199,7 +199,7 @@ TEST_F(RunTest, InitLoadsAnotherRunsWeights) {
   };
   EXPECT_THAT(error_of("/third", directory_ + "/missing", 64), testing::HasSubstr("/missing"));
   EXPECT_THAT(error_of("/fourth", first.out, 32),
-              testing::HasSubstr("has another type or shape than the recipe's"));
+              testing::HasSubstr("an unsupported type, or a shape that differs from the recipe's"));
 }
 
 TEST_F(RunTest, LearnsAndExports) {
@@ -276,7 +276,8 @@ TEST_F(RunTest, DraftTrainsWithTheTargetsChatTemplate) {
   const TrainedDraft draft = TrainDraft(run);
   ASSERT_NE(draft.file, nullptr);
   EXPECT_GT(draft.heldout, 0.0);
-  EXPECT_FALSE(draft.file->info().acceptance.empty()) << "measured with the held-out loss";
+  EXPECT_FALSE(draft.file->info().acceptance.empty())
+      << "no acceptance recorded; it is measured together with the held-out loss";
 }
 
 // An exported Hugging Face directory has the tokenizer and the configuration of the run.

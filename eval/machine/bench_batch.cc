@@ -65,9 +65,9 @@ class BatchBench {
   Status Prepare() {
     FT_ASSIGN_OR_RETURN(text_, TextOf(options_, loaded_));
     longest_ = loaded_.model->config().context - options_.new_tokens - 1;
-    if (longest_ < options_.shortest) {
+    if (longest_ < options_.shortest_prompt) {
       return Error{"the model's context is too short for prompts of " +
-                   std::to_string(options_.shortest) + " tokens and answers of " +
+                   std::to_string(options_.shortest_prompt) + " tokens and answers of " +
                    std::to_string(options_.new_tokens)};
     }
     DraftArgs baseline_args = options_.draft;
@@ -165,9 +165,9 @@ Json PrintGain(const BatchSetup& baseline, const BatchSetup& drafting) {
 
 Result<Json> BatchBench::MeasureSessions(int sessions) {
   const int requests = options_.requests > 0 ? options_.requests : 2 * sessions;
-  const BatchWork work{
-      MixedPrompts(text_, requests, options_.shortest, std::min(options_.longest, longest_)),
-      options_.new_tokens};
+  const BatchWork work{MixedPrompts(text_, requests, options_.shortest_prompt,
+                                    std::min(options_.longest_prompt, longest_)),
+                       options_.new_tokens};
   std::vector<BatchSetup> setups;
   for (const int slots : {1, sessions}) {
     setups.push_back({"none", slots, baseline_.generator.get(), {}});
@@ -205,7 +205,7 @@ Result<Json> BatchBench::MeasureMixed() {
   std::printf(
       "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most:\n"
       "sequences that ran at the same time; aside: times that one gave up its memory\n",
-      options_.shortest, std::min(options_.longest, longest_), options_.new_tokens);
+      options_.shortest_prompt, std::min(options_.longest_prompt, longest_), options_.new_tokens);
   std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s %5s %6s\n", "sessions", "together", "drafter",
               "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
   Json points = Json::array();
@@ -294,10 +294,10 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
   app.add_option("-n,--new-tokens", options->new_tokens, "tokens per answer")
       ->capture_default_str()
       ->check(CLI::Range(2, 1 << 20));
-  app.add_option("--shortest", options->shortest, "tokens of the shortest prompt")
+  app.add_option("--shortest", options->shortest_prompt, "tokens of the shortest prompt")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--longest", options->longest, "tokens of the longest prompt")
+  app.add_option("--longest", options->longest_prompt, "tokens of the longest prompt")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--data", options->data,
@@ -326,9 +326,10 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
 
 Status BenchBatch(const BatchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
-  if (options.longest < options.shortest) {
-    return Error{"--longest: found " + std::to_string(options.longest) + ", expected at least " +
-                 std::to_string(options.shortest) + " (--shortest)"};
+  if (options.longest_prompt < options.shortest_prompt) {
+    return Error{"--longest: found " + std::to_string(options.longest_prompt) +
+                 ", expected at least " + std::to_string(options.shortest_prompt) +
+                 " (--shortest)"};
   }
   // With fewer requests, that many sessions would never run at once.
   const int most_sessions = options.shared_prefix > 0 ? options.sessions.back()

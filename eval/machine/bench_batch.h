@@ -20,7 +20,7 @@ struct BatchOptions {
   std::vector<int> sessions = {1, 4, 8, 16, 32};
   int requests = 0;  // 0: two for each session; 2000 with shared_prefix
   // Tokens of an answer, of the shortest and of the longest prompt.
-  int new_tokens = 64, shortest = 20, longest = 4000;
+  int new_tokens = 64, shortest_prompt = 20, longest_prompt = 4000;
   int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;
   int shared_prefix = 0;  // tokens shared by all prompts; above 0: measures the prefix cache

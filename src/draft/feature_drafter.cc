@@ -33,10 +33,10 @@ void FeatureDrafter::Prepare(State& state) const {
 
 int FeatureDrafter::State::AddNode(const CandidateTree& tree, Node node, Pos position,
                                    RowBatch& batch) {
-  row.resize(static_cast<size_t>(tree.size()), kNoNode);
+  row_of_node.resize(static_cast<size_t>(tree.size()), kNoNode);
   const Node parent = tree.parent(node);
-  const int parent_row = parent == kNoNode ? kNoNode : row[static_cast<size_t>(parent)];
-  row[static_cast<size_t>(node)] = cache->provisional() + batch.rows() - batch.begin.back();
+  const int parent_row = parent == kNoNode ? kNoNode : row_of_node[static_cast<size_t>(parent)];
+  row_of_node[static_cast<size_t>(node)] = cache->provisional() + batch.rows() - batch.begin.back();
   AddRow(batch, tree.token(node), position, parent_row);
   return parent_row;
 }
@@ -73,7 +73,7 @@ Status FeatureDrafter::KeepFeatures(const Observation& o, State& state) {
 }
 
 int FeatureDrafter::RowsOf(const State& state, int length) const {
-  const int kept = std::min(state.rows(), std::max(0, length - content_.ahead));
+  const int kept = std::min(state.tokens_with_rows(), std::max(0, length - content_.ahead));
   return std::max(0, kept - state.skipped) * state.cache_rows;
 }
 
@@ -113,7 +113,7 @@ Status FeatureDrafter::DraftLevels(
     const std::function<Status(std::span<const DraftLevel>)>& expand) {
   for (const DraftSlot& slot : batch) StateOf(slot).cache->Commit({});
   return DraftByLevels(
-      batch, net_.max_rows(), [&](size_t slot) { return StateOf(batch[slot]).observed_all(); },
+      batch, net_.max_rows(), [&](size_t slot) { return StateOf(batch[slot]).can_draft(); },
       [](const DraftLevel& level) { return static_cast<int>(level.nodes.size()); },
       [&](std::span<const DraftLevel> levels) -> Status {
         FT_RETURN_IF_ERROR(CatchUp(batch, levels));
@@ -121,7 +121,7 @@ Status FeatureDrafter::DraftLevels(
       },
       [batch](size_t slot) {
         const State& state = StateOf(batch[slot]);
-        return UnreadText{state.unread(), std::max(0, state.prompt - state.rows())};
+        return UnreadText{state.unread(), std::max(0, state.prompt - state.tokens_with_rows())};
       });
 }
 
@@ -136,7 +136,7 @@ Status FeatureDrafter::CatchUp(std::span<const DraftSlot> batch,
     int room = net_.max_rows();
     for (State* state : states) {
       const int count = std::min(state->unread(), room);
-      if (count > 0) runs.push_back({state, state->rows(), count});
+      if (count > 0) runs.push_back({state, state->tokens_with_rows(), count});
       room -= count;
     }
     if (runs.empty()) return {};
@@ -173,13 +173,13 @@ Status FeatureDrafter::Feed(std::span<const Run> runs) {
   return {};
 }
 
-Status FeatureDrafter::Finish(State& state, Tensor root) {
+Status FeatureDrafter::Finish(State& state, Tensor root_output) {
   std::vector<Node> path(static_cast<size_t>(state.cache->provisional()));
   std::iota(path.begin(), path.end(), 0);
   state.cache->Commit(path);
-  if (root.empty()) return {};
+  if (root_output.empty()) return {};
   FT_ASSIGN_OR_RETURN(const Tensor to, ReserveRows(net_.backend(), 1, net_.hidden(), state.root));
-  net_.backend().StoreRows(root, to);
+  net_.backend().StoreRows(root_output, to);
   return {};
 }
 

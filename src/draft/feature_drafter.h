@@ -69,21 +69,22 @@ class FeatureDrafter : public Drafter {
   struct State : TextState {
     std::unique_ptr<KvCache> cache;
     bool has_features = false;
-    Buffer features;       // [at least observed - skipped, hidden]; unused if RowContent::taps is
-                           // empty
-    int skipped = 0;       // leading tokens that will never have rows
-    int observed = 0;      // leading tokens that are skipped or have a stored feature
-    Buffer root;           // [1, hidden] output of the last row that Feed computed; unused if the
-                           // network has no outputs
-    int cache_rows = 1;    // rows that a token takes in `cache`
-    std::vector<int> row;  // [builder's nodes, or fewer] a node's provisional row in the last draft
+    Buffer features;     // [at least observed - skipped, hidden]; unused if RowContent::taps is
+                         // empty
+    int skipped = 0;     // leading tokens that will never have rows
+    int observed = 0;    // leading tokens that are skipped or have a stored feature
+    Buffer root;         // [1, hidden] output of the last row that Feed computed; unused if the
+                         // network has no outputs
+    int cache_rows = 1;  // rows that a token takes in `cache`
+    // [builder's nodes, or fewer] a node's provisional row in the last draft.
+    std::vector<int> row_of_node;
     // Leading tokens that are skipped or have committed rows.
-    int rows() const { return skipped + cache->length() / cache_rows; }
-    int unread() const { return committed - rows(); }
+    int tokens_with_rows() const { return skipped + cache->length() / cache_rows; }
+    int unread() const { return committed - tokens_with_rows(); }
     // Whether the network can draft: it needs no features, or those of tokens [skipped, committed)
     // are all stored, at least one. A gap cannot be filled later, because features are stored
     // contiguously.
-    bool observed_all() const {
+    bool can_draft() const {
       return !has_features || (observed == committed && observed > skipped);
     }
     // The features of tokens [first, first + count).
@@ -122,9 +123,9 @@ class FeatureDrafter : public Drafter {
   // Computes and commits the cache rows of the runs in one pass. REQUIRES: at most max_rows()
   // tokens in all.
   virtual Status Feed(std::span<const Run> runs);
-  // Commits the provisional rows of a run that Feed has computed. `root`: the output [1, hidden] of
-  // the last row, or empty; it is copied.
-  Status Finish(State& state, Tensor root);
+  // Commits the provisional rows of a run that Feed has computed. `root_output`: the output [1,
+  // hidden] of the last row, or empty; it is copied.
+  Status Finish(State& state, Tensor root_output);
 
   LogitsOffers& offers() { return offers_; }
 

@@ -30,8 +30,8 @@ EagleLossOptions LossOptions(const Recipe& r) {
   options.normalised_features = r.Number("normalised_features") != 0.0;
   options.hard = r.Number("topk_weight");
   options.objective = FindObjective(r.Text("objective"))->loss;
-  options.likely = {static_cast<int64_t>(r.Number("topk")), r.Number("topp"),
-                    r.Number("objective_temperature")};
+  options.objective_options = {static_cast<int64_t>(r.Number("topk")), r.Number("topp"),
+                               r.Number("objective_temperature")};
   options.pass_weights.clear();
   const double beta = r.Number("beta");
   for (int64_t pass = 0; pass < static_cast<int64_t>(r.Number("passes")); ++pass) {
@@ -147,8 +147,8 @@ class EagleTask final : public DraftTask {
         EagleLoss(outputs, LossTargets(batch, features), options, scale, kLossChunk, parts);
     loss.backward();
     return {{"loss", loss.item<double>()},
-            {"feature_loss", parts.feature * scale},
-            {"token_loss", parts.tokens * scale}};
+            {"feature_loss", parts.feature_loss * scale},
+            {"token_loss", parts.token_loss * scale}};
   }
   int64_t passes() const { return static_cast<int64_t>(options_.pass_weights.size()); }
   EagleLossTargets LossTargets(const Batch& batch, const Tensor& features) const {

@@ -32,7 +32,8 @@ RowLosses ObjectiveLosses(const EagleLossOptions& options, const Tensor& target,
     const Tensor leaf =
         part(draft).detach().to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
     leaf.requires_grad_();
-    const Tensor losses = options.objective(part(target).to(torch::kFloat32), leaf, options.likely);
+    const Tensor losses =
+        options.objective(part(target).to(torch::kFloat32), leaf, options.objective_options);
     part(result.losses).copy_(losses.detach());
     part(result.gradient).copy_(torch::autograd::grad({losses.sum()}, {leaf})[0]);
   }
@@ -84,7 +85,7 @@ class EagleLossFn : public Function<EagleLossFn> {
                       : Tensor();
       Tensor targets =
           DistillationTargets(target_logits, options.soft, uses_topk ? options.hard : 0.0,
-                              uses_topk ? options.likely.top : 0);
+                              uses_topk ? options.objective_options.top : 0);
       if (has_weights) targets.mul_(weights);
       for (int64_t pass = 0; pass < passes; ++pass) {
         const double weight = options.pass_weights[pass], factor = weight * scale;
@@ -113,8 +114,8 @@ class EagleLossFn : public Function<EagleLossFn> {
       }
     }
     if (wants_grad) ctx->save_for_backward({gradient});
-    parts->feature = sums[0].item<double>();
-    parts->tokens = sums[1].item<double>();
+    parts->feature_loss = sums[0].item<double>();
+    parts->token_loss = sums[1].item<double>();
     return ((sums[0] * options.feature + sums[1]) * scale).to(torch::kFloat32);
   }
   static variable_list backward(AutogradContext* ctx, variable_list grads) {

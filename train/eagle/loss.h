@@ -19,14 +19,14 @@ struct EagleLossOptions {
   bool normalised_features = false;
   // null: -sum p log q over the ObjectiveOptions::top most probable tokens of p
   Objective objective = nullptr;
-  ObjectiveOptions likely;
+  ObjectiveOptions objective_options;
   std::vector<double> pass_weights = {1.0};  // [passes]
 };
 
-// Sums over rows, for the logs. Both are weighted by pass; `feature` lacks the factor
+// Sums over rows, for the logs. Both are weighted by pass; `feature_loss` lacks the factor
 // EagleLossOptions::feature.
 struct EagleLossParts {
-  double feature = 0.0, tokens = 0.0;  // tokens: soft and hard, with their factors
+  double feature_loss = 0.0, token_loss = 0.0;  // token_loss: soft and hard, with their factors
 };
 
 // The training targets of a draft's outputs.

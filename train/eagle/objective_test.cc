@@ -73,14 +73,14 @@ TEST(ObjectiveTest, EagleLossMatchesObjectivesAndGradients) {
     options.feature = options.soft = 0.0;
     options.hard = 2.0;
     options.objective = entry.loss;
-    options.likely = {.top = 4, .mass = 0.8};
+    options.objective_options = {.top = 4, .mass = 0.8};
     options.pass_weights = {1.0, 0.5};
     EagleLossParts parts;
     const auto loss = [&] {
       return EagleLoss(outputs, {features, head, loss_rows, {}}, options, 0.5, 4, parts);
     };
     const double value = loss().item<double>();
-    EXPECT_NEAR(value, 0.5 * parts.tokens, 1e-3);
+    EXPECT_NEAR(value, 0.5 * parts.token_loss, 1e-3);
     // A small step, because the loss jumps where the draft's top K changes.
     ExpectDirectionalDerivative(outputs, loss, /*step=*/1e-3);
     if (entry.loss == nullptr) continue;
@@ -89,8 +89,9 @@ TEST(ObjectiveTest, EagleLossMatchesObjectivesAndGradients) {
       const Tensor target_logits = torch::matmul(features.index_select(0, loss_rows + 1), head.t());
       const Tensor draft_logits =
           torch::matmul(outputs.detach().index_select(0, loss_rows + 20 * pass), head.t());
-      expected += options.pass_weights[static_cast<size_t>(pass)] *
-                  entry.loss(target_logits, draft_logits, options.likely).sum().item<double>();
+      expected +=
+          options.pass_weights[static_cast<size_t>(pass)] *
+          entry.loss(target_logits, draft_logits, options.objective_options).sum().item<double>();
     }
     EXPECT_NEAR(value, 0.5 * 2.0 * expected, 1e-3 * std::abs(expected));
   }
@@ -122,16 +123,16 @@ TEST(ObjectiveTest, TokenWeightsDoNotScaleFeatureLosses) {
     EagleLossOptions options;
     options.hard = 2.0;
     options.objective = entry.loss;
-    options.likely = {.top = 4, .mass = 0.8};
+    options.objective_options = {.top = 4, .mass = 0.8};
     EagleLossParts weighed, all, chosen;
     const Tensor loss =
         EagleLoss(outputs, {features, head, loss_rows, weight}, options, 1.0, 3, weighed);
     const Tensor gradient = torch::autograd::grad({loss}, {outputs})[0];
     EagleLoss(outputs, {features, head, loss_rows, {}}, options, 1.0, 3, all);
     EagleLoss(outputs, {features, head, weighted_rows, {}}, options, 1.0, 3, chosen);
-    EXPECT_NEAR(weighed.feature, all.feature, 1e-5);
-    EXPECT_NEAR(weighed.tokens, chosen.tokens, 1e-4);
-    EXPECT_GT(all.tokens, chosen.tokens);
+    EXPECT_NEAR(weighed.feature_loss, all.feature_loss, 1e-5);
+    EXPECT_NEAR(weighed.token_loss, chosen.token_loss, 1e-4);
+    EXPECT_GT(all.token_loss, chosen.token_loss);
     options.soft = options.hard = 0.0;
     const Tensor feature_loss =
         EagleLoss(outputs, {features, head, loss_rows, {}}, options, 1.0, 3, all);

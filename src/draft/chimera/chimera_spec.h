@@ -44,8 +44,8 @@ struct ChimeraSpec {
   TensorSpec Projection(int head) const {
     return WeightOf(kProjection, {hidden, 2 * hidden}, {.k = head});
   }
-  TensorSpec HeadWeight(int head, bool shares_head) const {
-    return shares_head ? Projection(head) : Output(head);
+  TensorSpec HeadWeight(int head, bool shares_lm_head) const {
+    return shares_lm_head ? Projection(head) : Output(head);
   }
 
   // foretoken's name of a published tensor, or "" if the method has no such tensor.
@@ -55,15 +55,16 @@ struct ChimeraSpec {
     own = OwnLayerName(kLayer, 0, published);
     return own.starts_with("blk.0.") ? own : "";
   }
-  // foretoken's name of a tensor of a checkpoint.
-  static std::string NameInDraft(std::string_view checkpoint, bool shares_head) {
+  // foretoken's name for a checkpoint's tensor. `shares_lm_head`: whether the heads end in hidden
+  // states for the target's LM head.
+  static std::string NameInDraft(std::string_view checkpoint, bool shares_lm_head) {
     if (checkpoint.starts_with(kLayerInCheckpoint)) {
       return OwnLayerName(kLayerInCheckpoint, 0, checkpoint);
     }
     if (checkpoint.starts_with(kNgramPrefix))
       return OwnName(checkpoint.substr(kNgramPrefix.size()));
     const std::string_view name = checkpoint.substr(kHeadPrefix.size());
-    return shares_head ? foretoken::OwnName(kSharingModules, name) : OwnName(name);
+    return shares_lm_head ? foretoken::OwnName(kSharingModules, name) : OwnName(name);
   }
   // Indices of the hidden states that a draft reads from a target with `layers` layers.
   static std::vector<int> Taps(int layers) { return {layers}; }

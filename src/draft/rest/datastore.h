@@ -26,19 +26,19 @@ class Datastore {
   static Result<Datastore> Parse(std::span<const std::byte> bytes, const std::string& origin);
 
   int vocab() const { return vocab_; }
-  uint64_t vocabulary() const { return vocabulary_; }  // VocabularyFingerprint
-  int64_t size() const { return size_; }               // tokens, document ends included
+  uint64_t vocabulary_fingerprint() const { return vocabulary_fingerprint_; }
+  int64_t size() const { return size_; }  // tokens, document ends included
 
   // Ranks first to first + count - 1: the suffixes that begin with the tokens searched for.
   struct Range {
     int64_t first = 0;
     int64_t count = 0;
   };
-  // REQUIRES: words not empty.
-  Range Find(std::span<const Token> words) const;
+  // REQUIRES: `tokens` is not empty.
+  Range Find(std::span<const Token> tokens) const;
   // Writes what follows the first `skip` tokens of the suffix of rank `rank` to `out`, up to the
   // end of its document, and returns the number of tokens written.
-  int After(int64_t rank, int skip, std::span<Token> out) const;
+  int CopyAfter(int64_t rank, int skip, std::span<Token> out) const;
 
  private:
   Datastore() = default;
@@ -54,7 +54,7 @@ class Datastore {
   int vocab_ = 0;
   int token_bytes_ = 0;
   int64_t size_ = 0;
-  uint64_t vocabulary_ = 0;
+  uint64_t vocabulary_fingerprint_ = 0;
   std::span<const std::byte> tokens_;    // [size, token_bytes], big-endian
   std::span<const std::byte> suffixes_;  // [size, 4], little-endian
 };

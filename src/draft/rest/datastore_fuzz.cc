@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   size_t found = 0;
   for (int64_t rank = 0; rank < store->size(); ++rank) {
     foretoken::Token words[20];
-    const auto text = std::span(words).first(static_cast<size_t>(store->After(rank, 0, words)));
+    const auto text = std::span(words).first(static_cast<size_t>(store->CopyAfter(rank, 0, words)));
     if (text.empty()) continue;
     const auto range = store->Find(text);
     if (range.first < 0 || range.count < 0 || range.first + range.count > store->size()) {
@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     for (int64_t i = 0; i < range.count; ++i) {
       foretoken::Token next[20];
-      found +=
-          static_cast<size_t>(store->After(range.first + i, static_cast<int>(text.size()), next));
+      found += static_cast<size_t>(
+          store->CopyAfter(range.first + i, static_cast<int>(text.size()), next));
     }
     if (found > 10000) break;
   }

@@ -36,7 +36,7 @@ Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> document
                  std::to_string(INT32_MAX / width) + ": build it from less text"};
   }
   std::string file = DatastoreHeader(vocab, width, count, vocabulary);
-  file.resize(kDatastoreHeader + DatastoreSuffixes(count, width));
+  file.resize(kDatastoreHeader + DatastoreSuffixOffset(count, width));
   auto* const tokens = reinterpret_cast<std::byte*>(file.data()) + kDatastoreHeader;
   std::byte* next = tokens;
   const auto put = [&](uint32_t token) {

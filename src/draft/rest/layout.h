@@ -16,7 +16,7 @@ constexpr int DatastoreTokenBytes(int vocab) { return vocab <= 0xffff ? 2 : 4; }
 // The value that marks the end of a document.
 constexpr uint32_t DatastoreEnd(int token_bytes) { return token_bytes == 2 ? 0xffff : 0xffffffff; }
 // Offset of the suffix array from the first token, in bytes: a multiple of 4.
-constexpr size_t DatastoreSuffixes(uint64_t tokens, int token_bytes) {
+constexpr size_t DatastoreSuffixOffset(uint64_t tokens, int token_bytes) {
   return (static_cast<size_t>(tokens) * static_cast<size_t>(token_bytes) + 3) / 4 * 4;
 }
 

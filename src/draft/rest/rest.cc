@@ -61,7 +61,7 @@ class Rest final : public TextDrafter {
       const int64_t examined = std::min<int64_t>(found.count, rule_.matches);
       for (int64_t i = 0; i < examined; ++i) {
         const int64_t rank = found.first + i * found.count / examined;
-        const int count = store_.After(rank, n, continuation);
+        const int count = store_.CopyAfter(rank, n, continuation);
         trie.Add(std::span(continuation).first(static_cast<size_t>(count)));
       }
       break;
@@ -105,7 +105,7 @@ Status CheckVocabulary(const Datastore& store, const DraftContext& context,
                  ", expected at most the model's " + std::to_string(context.target.config().vocab)};
   }
   if (context.tokenizer == nullptr ||
-      VocabularyFingerprint(context.tokenizer->data()) == store.vocabulary()) {
+      VocabularyFingerprint(context.tokenizer->data()) == store.vocabulary_fingerprint()) {
     return {};
   }
   return Error{path + ": vocabulary: found another model's; build the datastore with this model"};

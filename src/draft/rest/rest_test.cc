@@ -30,7 +30,7 @@ Result<Datastore> Parsed(const std::string& file) {
 
 Words After(const Datastore& store, int64_t rank, size_t skip, size_t most) {
   Words words(most);
-  words.resize(static_cast<size_t>(store.After(rank, static_cast<int>(skip), words)));
+  words.resize(static_cast<size_t>(store.CopyAfter(rank, static_cast<int>(skip), words)));
   return words;
 }
 

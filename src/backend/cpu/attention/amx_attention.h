@@ -192,9 +192,9 @@ class TileAttention {
   struct RowPrefetcher {
     RowPrefetcher() = default;
     FT_INLINE RowPrefetcher(const AttentionUnit& u, const AttentionRow& row, int from,
-                            int last_prefetched)
+                            int first_unprefetched)
         : unit(&u),
-          next(last_prefetched > from ? last_prefetched : from),
+          next(first_unprefetched > from ? first_unprefetched : from),
           end(from + kPositionsAhead < row.run ? from + kPositionsAhead : row.run),
           key_bytes(u.key_row_bytes),
           value_bytes(u.value_row_bytes),

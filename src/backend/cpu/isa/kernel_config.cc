@@ -46,7 +46,7 @@ std::string FaultOf(const KernelLimits& limits, const KernelConfig& config) {
     return "the unit cannot be chosen without a matrix unit";
   }
   if (const int rows = RowsWithoutTile(config); rows != 0) {
-    return "a tile of " + std::to_string(rows) + " rows does not fit these chunks";
+    return std::to_string(rows) + " rows do not fit in one tile of such chunks";
   }
   return "";
 }

@@ -20,17 +20,17 @@ class KernelConfigTest : public ::testing::TestWithParam<KernelSet> {
 };
 
 // The default configuration for every CPU passes CheckConfig.
-TEST_P(KernelConfigTest, TheDefaultOfEveryProcessorIsAdmitted) {
+TEST_P(KernelConfigTest, AcceptsTheDefaultOfEveryCpu) {
   EXPECT_TRUE(CheckConfig(kernels(), kernels().on_amd).ok());
   EXPECT_TRUE(CheckConfig(kernels(), kernels().elsewhere).ok());
 }
 
 // Every supported configuration cuts any number of rows into tiles that have kernels.
-TEST_P(KernelConfigTest, EveryAdmittedConfigHasKernelsAndTiles) {
-  const std::vector<KernelConfig> admitted = AdmittedConfigs(kernels());
-  ASSERT_FALSE(admitted.empty());
+TEST_P(KernelConfigTest, EverySupportedConfigHasKernelsAndTiles) {
+  const std::vector<KernelConfig> supported = AdmittedConfigs(kernels());
+  ASSERT_FALSE(supported.empty());
   std::vector<Tile> tiles;
-  for (const KernelConfig& config : admitted) {
+  for (const KernelConfig& config : supported) {
     SCOPED_TRACE(Describe(config));
     for (int rows = 1; rows <= 3 * kMaxTileRows; ++rows) {
       CutTiles(rows, config, tiles);
@@ -82,14 +82,15 @@ TEST_P(KernelConfigTest, RefusesUnsupportedValues) {
 // With chunks of exactly twelve rows a tile has at most sixty rows, so 61 to kMaxTileRows rows fit
 // no tile. AMD's largest chunk and the matrix unit's smallest both have twelve rows, so an AMD CPU
 // with AMX would get this configuration if FillTileLinear did not raise the largest to sixteen.
-TEST_P(KernelConfigTest, RefusesChunksThatSomeRowsDoNotFit) {
+TEST_P(KernelConfigTest, RefusesChunksThatLeaveSomeRowsWithoutTile) {
   if (kernels().limits.most_chunk_rows < 12) GTEST_SKIP() << "no chunks of twelve rows";
   KernelConfig config = kernels().elsewhere;
   config.most_chunk_rows = config.least_chunk_rows = 12;
   const auto backend = CpuBackend::Create(kernels(), config, 1);
   ASSERT_FALSE(backend.ok());
   EXPECT_THAT(backend.error().message, ::testing::HasSubstr("chunks of 12 to 12 rows"));
-  EXPECT_THAT(backend.error().message, ::testing::HasSubstr("a tile of 61 rows does not fit"));
+  EXPECT_THAT(backend.error().message,
+              ::testing::HasSubstr("61 rows do not fit in one tile of such chunks"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Sets, KernelConfigTest, ::testing::ValuesIn(testing::TestedSets()),
