@@ -50,7 +50,9 @@ TEST_F(FoundDraftsTest, EveryDrafterFindsItsFile) {
   for (const DrafterEntry& entry : AllDrafters()) {
     if (entry.needs != "draft" && entry.needs != "draft_model") continue;
     const std::string name(entry.name);
-    EXPECT_THAT(Complaint(name), HasSubstr("drafter " + name + ": found no ")) << name;
+    EXPECT_THAT(Complaint(name), AllOf(HasSubstr("drafter " + name + ": found no "),
+                                       HasSubstr(" in " + drafts() + " (")))
+        << name;
     Make(name, name);
     EXPECT_EQ(Complaint(name), "none");
     EXPECT_EQ(Complaint("pld," + name), "none");
