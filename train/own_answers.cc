@@ -2,17 +2,15 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 
+#include "base/child_process.h"
 #include "base/json.h"
 #include "base/output_file.h"
-#include "exit_status.h"
 #include "io/measured_draft.h"
 #include "run_record.h"
 
@@ -50,12 +48,7 @@ Result<int> RunProgram(const std::vector<std::string>& argv) {
   posix_spawn_file_actions_destroy(&actions);
   if (fault != 0)
     return Error{"cannot start bench spec: " + std::generic_category().message(fault)};
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno == EINTR) continue;
-    return Error{"cannot wait for bench spec: " + std::generic_category().message(errno)};
-  }
-  return status;
+  return WaitForExit(child);
 }
 
 }  // namespace

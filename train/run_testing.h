@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/json.h"
 #include "checkpoint_file.h"
 #include "export.h"
@@ -261,9 +262,8 @@ class RunTest : public testing::Test {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     kill(child, SIGKILL);
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFSIGNALED(status);
+    const auto status = WaitForExit(child);
+    return status.ok() && WIFSIGNALED(*status);
   }
 
   std::string directory_;

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "exit_status.h"
+#include "base/child_process.h"
 
 #if FT_GLOO
 #include <torch/csrc/distributed/c10d/FileStore.hpp>
@@ -130,7 +130,7 @@ Workers::~Workers() {
   for (const pid_t pid : worker_pids_) {
     if (pid == 0) continue;
     kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
+    (void)WaitForExit(pid);
   }
 }
 

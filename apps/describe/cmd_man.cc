@@ -1,11 +1,11 @@
 // foretoken man: prints manual pages generated from the commands' definitions.
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "apps/command_line.h"
 #include "apps/describe/man_page.h"
+#include "base/child_process.h"
 #include "base/nearest_name.h"
 
 namespace foretoken {
@@ -40,9 +40,9 @@ std::string HelpText(const Subcommand& command) {
   for (ssize_t size; (size = read(ends[0], buffer, sizeof(buffer))) > 0;)
     text.append(buffer, static_cast<size_t>(size));
   close(ends[0]);
-  int status = -1;
-  if (child > 0) waitpid(child, &status, 0);
-  return status == 0 ? text : "";
+  if (child < 0) return "";
+  const auto status = WaitForExit(child);
+  return status.ok() && *status == 0 ? text : "";
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +16,7 @@
 #include <span>
 #include <utility>
 
+#include "base/child_process.h"
 #include "eval/machine/bench_model.h"
 #include "eval/machine/timed_passes.h"
 #include "eval/report/write_json.h"
@@ -52,8 +52,7 @@ class ChildProcess {
     close(socket_);
     if (id_ < 0) return;
     kill(id_, SIGKILL);
-    while (waitpid(id_, nullptr, 0) < 0 && errno == EINTR) {
-    }
+    (void)WaitForExit(id_);
   }
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;

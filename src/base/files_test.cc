@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/child_process.h"
 #include "base/input_file.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
@@ -50,7 +50,7 @@ class FilesTest : public ::testing::Test {
   static pid_t DeadProcess() {
     const pid_t child = fork();
     if (child == 0) _exit(0);
-    waitpid(child, nullptr, 0);
+    EXPECT_TRUE(WaitForExit(child).ok());
     return child;
   }
 

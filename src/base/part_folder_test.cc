@@ -4,13 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <vector>
 
+#include "base/child_process.h"
 #include "base/mapped_file.h"
 
 namespace foretoken {
@@ -106,7 +106,7 @@ class OtherProcess {
   OtherProcess& operator=(const OtherProcess&) = delete;
   ~OtherProcess() {
     kill(id_, SIGKILL);
-    waitpid(id_, nullptr, 0);
+    EXPECT_TRUE(WaitForExit(id_).ok());
   }
 
  private:
