@@ -64,6 +64,18 @@ std::string LastLine(const std::string& text) {
   return last;
 }
 
+// Runs a command until it reports its speed, at most kTries times.
+Result<PeerAnswer> RunCommand(const std::vector<std::string>& command) {
+  ProcessOutput output;
+  for (int tries = 0; tries < kTries && output.status == 0; ++tries) {
+    FT_ASSIGN_OR_RETURN(output, RunProcess(command));
+    const auto rate = ParsePeerRate(output.err + "\n" + output.out);
+    if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
+  }
+  return Error{command[0] + ": exited with status " + std::to_string(output.status) +
+               (output.status == 0 ? " but reported no speed" : "") + ": " + LastLine(output.err)};
+}
+
 }  // namespace
 
 std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& draft_model) {
@@ -104,15 +116,9 @@ Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task) {
           std::string("0")}) {
       command.push_back(word);
     }
-    ProcessOutput output;
-    std::optional<double> rate;
-    for (int tries = 0; tries < kTries && output.status == 0 && !rate; ++tries) {
-      FT_ASSIGN_OR_RETURN(output, RunProcess(command));
-      rate = ParsePeerRate(output.err + "\n" + output.out);
-    }
-    if (output.status == 0 && rate) return PeerAnswer{output.out, *rate};
-    message = command[0] + ": exited with status " + std::to_string(output.status) +
-              (output.status == 0 ? " but reported no speed" : "") + ": " + LastLine(output.err);
+    auto answer = RunCommand(command);
+    if (answer.ok()) return answer;
+    message = answer.error().message;
     mode->commands.erase(mode->commands.begin());
   }
   return Error{message};

@@ -33,8 +33,8 @@ struct PeerTask {
 };
 
 // Runs the mode's commands in order until one answers, and removes the failed ones from `mode`.
-// Errors: those of RunProcess; no command answers (the message holds the last line that the last
-// command wrote to stderr).
+// Errors: no command answers (the message says why the last one could not be started, or holds the
+// last line that it wrote to stderr).
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
 // Parses tokens per second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or

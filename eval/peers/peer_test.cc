@@ -83,6 +83,18 @@ TEST_F(PeerRun, UsesTheFirstCommandThatAnswers) {
               HasSubstr("exited with status 0 but reported no speed"));
 }
 
+// The interpreter of llama-completion does not exist, so the process cannot be started.
+TEST_F(PeerRun, SkipsACommandThatCannotBeStarted) {
+  Write("llama-completion", "");
+  std::ofstream(folder_ / "llama-completion") << "#!/no/such/interpreter\n";
+  Write("llama-cli", "echo 'eval time = 1 ms / 2 runs (1 ms, 50.5 tokens per second)' >&2");
+  PeerMode mode = FindPeers(folder_.string(), "")[0];
+  const auto answer = AskPeer(&mode, {.model = "m.gguf", .prompt_file = "p.txt"});
+  ASSERT_TRUE(answer.ok()) << answer.error().message;
+  EXPECT_EQ(answer->tokens_per_second, 50.5);
+  EXPECT_EQ(mode.commands.size(), 2u);
+}
+
 // Command lines that need a draft model get its file.
 TEST_F(PeerRun, PassesTheDraftToCommandsThatNeedOne) {
   Write("llama-speculative-simple", "true");

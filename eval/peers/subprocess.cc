@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/child_process.h"
+
 extern char** environ;
 
 namespace foretoken {
@@ -91,12 +93,9 @@ Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments) {
   err.CloseWrite();
   ProcessOutput output;
   ReadBoth(out, err, &output);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0) {
-    if (errno == EINTR) continue;
-    return Error{arguments[0] + ": cannot wait for it: " + std::strerror(errno)};
-  }
-  output.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  const auto status = WaitForExit(child);
+  if (!status.ok()) return Error{arguments[0] + ": " + status.error().message};
+  output.status = WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
   return output;
 }
 
