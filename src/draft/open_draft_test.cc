@@ -20,6 +20,7 @@ namespace foretoken {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 class OpenDraftTest : public testing::Test {
@@ -88,6 +89,20 @@ TEST_F(OpenDraftTest, ErrorsUseTheFilesTensorNames) {
               HasSubstr("tensor 'layers.0.self_attn.q_proj.weight' is missing"));
   EXPECT_THAT((*file)->Find("fc.weight", shape).error().message,
               HasSubstr("tensor 'fc.weight' has shape [64, 128]"));
+}
+
+// An error names exactly the tensors that a published draft lacks.
+TEST_F(OpenDraftTest, ErrorsNameEachMissingTensor) {
+  const auto complaint = [&](const std::string& file, const std::vector<NamedShape>& tensors) {
+    TemporaryDirectory folder;
+    folder.Write(file, TinySafetensors(tensors));
+    const auto draft = OpenDraft(folder.path());
+    return draft.ok() ? "" : draft.error().message;
+  };
+  EXPECT_THAT(complaint("medusa_lm_head.safetensors", {{"0.0.linear.weight", {64, 64}}}),
+              EndsWith("tensor '0.1.weight' is missing"));
+  EXPECT_THAT(complaint("medusa_lm_head.safetensors", {{"0.0.linear.bias", {64}}}),
+              EndsWith("tensors '0.0.linear.weight' and '0.1.weight' are missing"));
 }
 
 TEST_F(OpenDraftTest, PublishedGlideDescribesItsTarget) {

@@ -13,6 +13,24 @@ const TensorSource* FindTensor(std::span<const TensorSource> tensors, std::strin
   return found == tensors.end() ? nullptr : &*found;
 }
 
+Result<std::vector<const TensorSource*>> RequireTensors(
+    const std::string& directory, std::span<const TensorSource> tensors,
+    const std::vector<RequiredTensor>& required) {
+  std::vector<const TensorSource*> found;
+  std::vector<std::string> missing;
+  for (const RequiredTensor& tensor : required) {
+    found.push_back(FindTensor(tensors, tensor.name));
+    if (found.back() == nullptr) missing.push_back("'" + tensor.published + "'");
+  }
+  if (missing.empty()) return found;
+  std::string names = missing.front();
+  for (size_t i = 1; i < missing.size(); ++i) {
+    names += (i + 1 == missing.size() ? " and " : ", ") + missing[i];
+  }
+  return Error{directory + (missing.size() == 1 ? ": tensor " : ": tensors ") + names +
+               (missing.size() == 1 ? " is missing" : " are missing")};
+}
+
 bool HasAttentionBias(std::span<const TensorSource> tensors) {
   return FindTensor(tensors, "blk.0.attn_q.bias") != nullptr;
 }

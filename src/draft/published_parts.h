@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json_fwd.h"
 #include "io/published_layout.h"
@@ -12,6 +13,17 @@ namespace foretoken {
 
 // Null if there is no such tensor.
 const TensorSource* FindTensor(std::span<const TensorSource> tensors, std::string_view name);
+
+struct RequiredTensor {
+  std::string_view name;  // ours
+  std::string published;  // the authors'
+};
+
+// Returns the tensors in the order of `required`. The error names each missing one as its authors
+// do. `directory`: the draft's.
+Result<std::vector<const TensorSource*>> RequireTensors(
+    const std::string& directory, std::span<const TensorSource> tensors,
+    const std::vector<RequiredTensor>& required);
 
 // The matrix whose shape gives the width of the first layer and of its feed-forward part: [ffn,
 // hidden].

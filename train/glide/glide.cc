@@ -136,6 +136,10 @@ Status CheckShape(const Recipe& r) {
   }
   const std::vector<int> layers = KvLayers(r);
   if (layers.empty() || (layers.front() >= 0 && layers.back() < r.layers)) return {};
+  if (std::ssize(layers) > r.layers) {
+    return Error{"draft_layers is " + std::to_string(layers.size()) +
+                 ", expected at most one for each of the target's " + std::to_string(r.layers)};
+  }
   return Error{"kv_layer is " + r.Text("kv_layer") + ", expected " + std::to_string(layers.size()) +
                " to " + std::to_string(r.layers)};
 }

@@ -157,7 +157,8 @@ TEST_F(RunTest, GlideRefusesInvalidSettings) {
     return status.ok() ? "trained" : status.error().message;
   };
   EXPECT_EQ(error_of("kv_layer", "3"), "kv_layer is 3, expected 1 to 2");
-  EXPECT_EQ(error_of("draft_layers", "3"), "kv_layer is 0, expected 3 to 2");
+  EXPECT_EQ(error_of("draft_layers", "3"),
+            "draft_layers is 3, expected at most one for each of the target's 2");
   EXPECT_NE(error_of("draft_heads", "7").find("an even width of each head"), std::string::npos);
   EXPECT_NE(error_of("block", "0").find("block"), std::string::npos);
 }

@@ -11,16 +11,14 @@ namespace {
 Status DescribeChimera(const std::string& directory, std::span<const TensorSource> tensors,
                        DraftInfo& info) {
   const ChimeraSpec spec;
-  const TensorSource* ngram = FindTensor(tensors, spec.NgramOutput().name);
-  const TensorSource* gate = FindTensor(tensors, kGateName);
-  const TensorSource* output = FindTensor(tensors, spec.Output(0).name);
-  if (ngram == nullptr || gate == nullptr || output == nullptr) {
-    return Error{directory + ": tensors '" + spec.NgramOutput().published + "', '" +
-                 std::string(ChimeraSpec::kLayer) + std::string(kPublishedGate) + "' and '" +
-                 spec.Output(0).published + "' are missing"};
-  }
-  DescribeLayer(*gate, *output, info);
-  info.ngram = static_cast<int>(ngram->cols() / std::max<int64_t>(1, ngram->rows()));
+  const std::string gate = std::string(ChimeraSpec::kLayer) + std::string(kPublishedGate);
+  const TensorSpec output = spec.Output(0), ngram = spec.NgramOutput();
+  FT_ASSIGN_OR_RETURN(const auto found, RequireTensors(directory, tensors,
+                                                       {{kGateName, gate},
+                                                        {output.name, output.published},
+                                                        {ngram.name, ngram.published}}));
+  DescribeLayer(*found[0], *found[1], info);
+  info.ngram = static_cast<int>(found[2]->cols() / std::max<int64_t>(1, found[2]->rows()));
   while (FindTensor(tensors, spec.Output(info.output_heads).name) != nullptr) ++info.output_heads;
   info.shared = {std::string(kSharedEmbedding)};
   return {};

@@ -8,13 +8,11 @@ namespace {
 Status DescribeEdd(const std::string& directory, std::span<const TensorSource> tensors,
                    DraftInfo& info) {
   const TensorSpec head = EddSpec().Head();
-  const TensorSource* gate = FindTensor(tensors, kGateName);
-  const TensorSource* output = FindTensor(tensors, head.name);
-  if (gate == nullptr || output == nullptr) {
-    return Error{directory + ": tensors '" + std::string(EddSpec::kLayer) +
-                 std::string(kPublishedGate) + "' and '" + head.published + "' are missing"};
-  }
-  DescribeLayer(*gate, *output, info);
+  const std::string gate = std::string(EddSpec::kLayer) + std::string(kPublishedGate);
+  FT_ASSIGN_OR_RETURN(
+      const auto found,
+      RequireTensors(directory, tensors, {{kGateName, gate}, {head.name, head.published}}));
+  DescribeLayer(*found[0], *found[1], info);
   info.blocks.attention_bias = HasAttentionBias(tensors);
   info.taps = {EddSpec::kTap};
   return {};

@@ -36,6 +36,11 @@ Result<std::vector<int>> KvLayers(const DraftFile& file, const ModelConfig& targ
                  std::to_string(target.layers) + " for each of the draft's " +
                  std::to_string(layers)};
   }
+  if (layers > target.layers) {
+    return Error{file.path() + ": the draft has " + std::to_string(layers) +
+                 " layers with cross-attention, expected at most one for each of the target's " +
+                 std::to_string(target.layers)};
+  }
   if (kv_layer == 0) kv_layer = target.layers;
   if (layers > kv_layer || kv_layer > target.layers) {
     return Error{file.path() + ": the last of the draft's " + std::to_string(layers) +

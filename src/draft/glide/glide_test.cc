@@ -180,6 +180,10 @@ TEST_F(GlideTest, RefusesDraftsAndOptionsThatDoNotFit) {
   info.kv_layers = {};  // none, as in the authors' files: the top layers
   write();
   EXPECT_EQ(Complaint(Open()), "built");
+  DraftInfo deep = GlideInfo(Target(), 4, /*has_cross_attention=*/true);
+  deep.kv_layers = {};
+  RandomGlide(Target(), deep, 3).Write(deep, path_);
+  EXPECT_THAT(Complaint(Open()), HasSubstr("4 layers with cross-attention, expected at most"));
   info.method = "eagle";
   write();
   EXPECT_THAT(Complaint(Open()), HasSubstr("foretoken.draft.method is 'eagle', expected glide"));

@@ -23,14 +23,14 @@ Status DescribeHydra(const std::string& directory, std::span<const TensorSource>
   FT_RETURN_IF_ERROR(CheckHydraConfig(directory + "/config.json"));
   const HydraSpec spec;
   const auto find = [&](const TensorSpec& tensor) { return FindTensor(tensors, tensor.name); };
-  const TensorSource* gate = FindTensor(tensors, kGateName);
-  const TensorSource* output = find(spec.Output(0));
-  if (find(spec.FirstWeight(0)) == nullptr || gate == nullptr || output == nullptr) {
-    return Error{directory + ": tensors '" + spec.FirstWeight(0).published + "', '" +
-                 spec.Output(0).published + "' and '" + std::string(HydraSpec::kPublishedPrefix) +
-                 std::string(HydraSpec::kLayer) + std::string(kPublishedGate) + "' are missing"};
-  }
-  DescribeLayer(*gate, *output, info);
+  const std::string gate = std::string(HydraSpec::kPublishedPrefix) +
+                           std::string(HydraSpec::kLayer) + std::string(kPublishedGate);
+  const TensorSpec first = spec.FirstWeight(0), output = spec.Output(0);
+  FT_ASSIGN_OR_RETURN(const auto found, RequireTensors(directory, tensors,
+                                                       {{kGateName, gate},
+                                                        {output.name, output.published},
+                                                        {first.name, first.published}}));
+  DescribeLayer(*found[0], *found[1], info);
   while (find(spec.FirstWeight(info.output_heads)) != nullptr) ++info.output_heads;
   info.head_layers = 1;
   while (find(spec.BlockWeight(0, info.head_layers)) != nullptr) ++info.head_layers;

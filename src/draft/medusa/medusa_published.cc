@@ -10,14 +10,11 @@ Status DescribeMedusa(const std::string& directory, std::span<const TensorSource
                       DraftInfo& info) {
   const MedusaSpec spec;
   const TensorSpec first = spec.BlockWeight(0, 0), scores = spec.Output(0, 1);
-  const TensorSource* block = FindTensor(tensors, first.name);
-  const TensorSource* output = FindTensor(tensors, scores.name);
-  if (block == nullptr || output == nullptr) {
-    return Error{directory + ": tensors '" + first.published + "' and '" + scores.published +
-                 "' are missing"};
-  }
-  info.blocks.hidden = static_cast<int>(block->cols());
-  info.blocks.vocab = static_cast<int>(output->rows());
+  FT_ASSIGN_OR_RETURN(const auto found, RequireTensors(directory, tensors,
+                                                       {{first.name, first.published},
+                                                        {scores.name, scores.published}}));
+  info.blocks.hidden = static_cast<int>(found[0]->cols());
+  info.blocks.vocab = static_cast<int>(found[1]->rows());
   const auto has = [&](int head, int layer) {
     return FindTensor(tensors, spec.BlockWeight(head, layer).name) != nullptr;
   };
