@@ -252,7 +252,8 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
   FT_ASSIGN_OR_RETURN(const uint64_t key, CorpusKey(recipe, files, given));
   PreparedData data;
   const CorpusFile file(directory);
-  const KeptCorpus stored = file.Find(key, OlderCorpusKey(recipe, files, given));
+  FT_ASSIGN_OR_RETURN(const KeptCorpus stored,
+                      file.Find(key, OlderCorpusKey(recipe, files, given)));
   const bool is_stored = stored == KeptCorpus::kMatch;
   if (stored == KeptCorpus::kMismatch && kept.corpus) {
     return Error{

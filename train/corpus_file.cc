@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "base/hash.h"
@@ -109,9 +111,15 @@ Status CheckTokenizer(const TokenizerData& t, const std::string& path) {
 
 }  // namespace
 
-KeptCorpus CorpusFile::Find(uint64_t key, uint64_t older_key) const {
+Result<KeptCorpus> CorpusFile::Find(uint64_t key, uint64_t older_key) const {
   const auto file = MappedFile::Open(path_);
-  if (!file.ok()) return KeptCorpus::kMissing;
+  if (!file.ok()) {
+    std::error_code fault;
+    const auto size = std::filesystem::file_size(path_, fault);
+    const bool is_empty = !fault && size == 0;
+    if (is_empty || fault == std::errc::no_such_file_or_directory) return KeptCorpus::kMissing;
+    return file.error();
+  }
   CorpusHeader header;
   if (file->size() < sizeof(header)) return KeptCorpus::kMissing;
   std::memcpy(&header, file->bytes().data(), sizeof(header));

@@ -24,7 +24,8 @@ class CorpusFile {
   const std::string& path() const { return path_; }
   // Compares the file's key with `key`, or, for a file of the previous version (without a
   // checksum), with `older_key`. Reads only the header. kMissing: no file, or it is too short.
-  KeptCorpus Find(uint64_t key, uint64_t older_key) const;
+  // Errors: a file that cannot be read.
+  Result<KeptCorpus> Find(uint64_t key, uint64_t older_key) const;
   // Reads and verifies the corpus. Errors: a checksum mismatch; documents, tokens or sources out of
   // bounds (`sources` entries in the recipe, `vocab` tokens).
   Status Load(size_t sources, size_t vocab, Corpus& corpus) const;

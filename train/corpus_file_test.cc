@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 
 #include "files_testing.h"
@@ -48,9 +49,9 @@ class CorpusFileTest : public TemporaryFiles {
 
 // Load restores a saved corpus, and Find compares its key.
 TEST_F(CorpusFileTest, LoadRestoresASavedCorpus) {
-  EXPECT_EQ(file_.Find(77, 1), KeptCorpus::kMatch);
-  EXPECT_EQ(file_.Find(78, 1), KeptCorpus::kMismatch);
-  EXPECT_EQ(CorpusFile(directory_ + "/none").Find(77, 1), KeptCorpus::kMissing);
+  EXPECT_EQ(*file_.Find(77, 1), KeptCorpus::kMatch);
+  EXPECT_EQ(*file_.Find(78, 1), KeptCorpus::kMismatch);
+  EXPECT_EQ(*CorpusFile(directory_ + "/none").Find(77, 1), KeptCorpus::kMissing);
   Corpus loaded;
   ASSERT_TRUE(file_.Load(kSources, kVocab, loaded).ok());
   EXPECT_EQ(loaded.ids, corpus_.ids);
@@ -59,6 +60,15 @@ TEST_F(CorpusFileTest, LoadRestoresASavedCorpus) {
   EXPECT_EQ(loaded.documents[1].first, 3);
   EXPECT_TRUE(loaded.documents[1].heldout);
   EXPECT_EQ(loaded.documents[0].source, 1);
+}
+
+// A file that exists and cannot be read would be replaced if it counted as missing.
+TEST_F(CorpusFileTest, AnUnreadableFileIsAnError) {
+  std::filesystem::remove(file_.path());
+  std::filesystem::create_directory(file_.path());
+  const auto found = file_.Find(77, 1);
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(found.error().message, HasSubstr("corpus.bin: is a folder"));
 }
 
 // A changed byte after the header (24 bytes) is an error, and so is a file truncated anywhere.
@@ -76,8 +86,8 @@ TEST_F(CorpusFileTest, AnyDamageIsDetected) {
 // Files of the previous version have no checksum, so their values are checked against bounds.
 TEST_F(CorpusFileTest, BoundsOfOlderFilesAreChecked) {
   EXPECT_EQ(Load(OlderFile(5)), "none");
-  EXPECT_EQ(file_.Find(77, 5), KeptCorpus::kMatch);
-  EXPECT_EQ(file_.Find(77, 6), KeptCorpus::kMismatch);
+  EXPECT_EQ(*file_.Find(77, 5), KeptCorpus::kMatch);
+  EXPECT_EQ(*file_.Find(77, 6), KeptCorpus::kMismatch);
   const size_t ids = 16, learn = ids + 5 * 4 + 8, documents = learn + 5 + 8;
   const auto error_with = [&](size_t at, auto value) {
     std::string bytes = OlderFile(5);
