@@ -69,7 +69,8 @@ TEST_F(GeneratorStep, BeginKeepsACommonPrefix) {
   EXPECT_EQ(session->tokens, Expected(other));
 }
 
-// The one-row time is known after two passes. A pass shared by two drafters counts once.
+// The one-row time is known after two passes; after three, if the second was disturbed (Estimate).
+// A pass shared by two drafters counts once.
 TEST_F(GeneratorStep, ASharedPassIsTimedOnce) {
   CostModel costs = CostModel::Assume({{1, 1}, {kMaxRows, 2}}, {});
   const auto policy = *NewTreePolicy("auto");
@@ -88,6 +89,7 @@ TEST_F(GeneratorStep, ASharedPassIsTimedOnce) {
   ASSERT_TRUE(generator.Step(both).ok());
   EXPECT_FALSE(costs.has_plain_pass());
   ASSERT_TRUE(generator.Step(both).ok());
+  if (!costs.has_plain_pass()) ASSERT_TRUE(generator.Step(both).ok());
   EXPECT_TRUE(costs.has_plain_pass());
 }
 
