@@ -45,7 +45,7 @@ void AddCommon(CLI::App& app, BenchOptions* o) {
 }
 
 void AddRows(CLI::App& app, BenchOptions* o) {
-  app.add_option("--rows", o->rows, "rows per pass, as in 1,8,16")
+  app.add_option("--rows", o->rows, "rows per pass, e.g. 1,8,16")
       ->delimiter(',')
       ->check(CLI::Range(1, kMostRows));
 }
@@ -77,7 +77,8 @@ void AddOverhead(CLI::App& app, BenchOptions* o) {
 void AddNeighbours(CLI::App& app, NeighbourOptions* o) {
   o->bench.repeats = 3;
   AddModel(app, &o->bench);
-  app.add_option("--processes", o->processes, "processes that decode together (2,4)")
+  app.add_option("--processes", o->processes,
+                 "numbers of processes that decode simultaneously (2,4)")
       ->delimiter(',')
       ->check(CLI::Range(2, 64));
   app.add_option("--seconds", o->seconds, "seconds of each measurement")
@@ -118,7 +119,7 @@ void AddProject(CLI::App& app, ProjectOptions* o) {
 
 void AddDecode(CLI::App& app, BenchOptions* o) {
   AddModel(app, o);
-  app.add_option("--context", o->contexts, "cached positions, as in 0,4096")
+  app.add_option("--context", o->contexts, "cached positions, e.g. 0,4096")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostContext));
   app.add_option("--svg", o->svg, "also draw the curve beside the machine's limit in this file")
@@ -143,7 +144,7 @@ void AddProfile(CLI::App& app, BenchOptions* o) {
 void AddKernels(CLI::App& app, BenchOptions* o) {
   app.add_option("--shape", o->shape, "model shape whose products are timed: 1.1b, 160m, 34m")
       ->capture_default_str();
-  app.add_option("--type", o->types, "number formats, as in Q8_0,BF16")->capture_default_str();
+  app.add_option("--type", o->types, "number formats, e.g. Q8_0,BF16")->capture_default_str();
   AddIsaArg(app, &o->backend);
   AddRows(app, o);
   AddCommon(app, o);

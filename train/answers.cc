@@ -38,8 +38,8 @@ struct Question {
 // Numbers of conversations that are left out, by reason.
 struct LeftOut {
   size_t unasked = 0, repeated = 0, too_long = 0, repetitive = 0;
-  size_t rejected = 0;         // by the chat template
-  std::string first_rejected;  // index of the first, and the template's reason
+  size_t rejected = 0;         // rejected by the chat template
+  std::string first_rejected;  // index of the first rejected one, and the template's reason
 };
 
 // Returns the turns up to the first question; none if there is no question before a tool's turn.
@@ -211,13 +211,13 @@ Result<std::unique_ptr<FrozenTarget>> OpenTarget(const AnswerOptions& options) {
 
 Status CheckContext(const AnswerOptions& options, const LlamaShape& shape) {
   if (options.context > shape.context) {
-    return Error{"context is " + std::to_string(options.context) + ", but the target's is " +
-                 std::to_string(shape.context)};
+    return Error{"context is " + std::to_string(options.context) +
+                 ", expected at most the target's " + std::to_string(shape.context)};
   }
   if (options.new_tokens < options.context) return {};
   return Error{"new-tokens is " + std::to_string(options.new_tokens) +
-               ", which leaves no room for a prompt in a context of " +
-               std::to_string(options.context)};
+               ", expected less than the context, " + std::to_string(options.context) +
+               ", which also has to hold the prompt"};
 }
 
 }  // namespace

@@ -10,14 +10,15 @@ namespace {
 
 constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
 constexpr int64_t kMinTrialSteps = 4, kMaxTrialSteps = 50;
-constexpr double kTrialShare = 0.02;       // of the budget
-constexpr double kTrialProgress = 0.002;   // of the schedule, for each step of the trial
-constexpr double kUsualWarmup = 0.05;      // of the schedule, if the recipe sets no share
-constexpr double kFirstRate = 0.1;         // smallest share of the full rate during warm-up
-constexpr int64_t kMinStepsPerPlan = 5;    // between plans
-constexpr int64_t kUpdatesPerPlan = 6;     // a plan is updated after 1 / 6 of its steps
-constexpr double kMaxDeviation = 0.01;     // of the budget; smaller ones keep the plan's end
-constexpr double kEvaluationShare = 0.06;  // of the budget
+constexpr double kTrialShare = 0.02;      // the trial's share of the budget
+constexpr double kTrialProgress = 0.002;  // progress that a step of the trial counts for
+constexpr double kUsualWarmup = 0.05;     // share of the schedule, if the recipe sets none
+constexpr double kFirstRate = 0.1;        // smallest share of the full rate during warm-up
+constexpr int64_t kMinStepsPerPlan = 5;   // minimum steps from a plan to its update
+constexpr int64_t kUpdatesPerPlan = 6;    // a plan is updated after 1 / 6 of its steps
+// A new plan keeps the old one's last step if that is off by less than this share of the budget.
+constexpr double kMaxDeviation = 0.01;
+constexpr double kEvaluationShare = 0.06;  // the evaluations' share of the budget
 constexpr double kMaxEvaluations = 10;
 
 // Returns the number of held-out evaluations in the whole run. They are evenly spaced, with the

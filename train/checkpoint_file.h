@@ -48,7 +48,7 @@ inline constexpr char kFirstMoment[] = "first.", kSecondMoment[] = "second.",
 
 std::string CheckpointPath(const std::string& directory);
 
-using TensorRecord = SafetensorsTensor;  // of "F32", "BF16" or "U8"
+using TensorRecord = SafetensorsTensor;  // with dtype "F32", "BF16" or "U8"
 
 // Replaces the file atomically: writes a temporary file beside it, flushes it to disk and renames
 // it. The header's metadata contain a checksum of the whole file.

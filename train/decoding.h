@@ -19,23 +19,23 @@
 namespace foretoken::train {
 
 struct DecodingOptions {
-  int64_t new_tokens = 256;  // maximum in an answer, including the token that ends it
+  int64_t new_tokens = 256;  // maximum length of an answer, including the token that ends it
   std::vector<Token> stop;   // tokens that end an answer
   // Steps between two checks for finished sequences. The host waits for the device at each check.
   // 0: by device.
   int64_t check_interval = 0;
   // Finished sequences leave the batch when the share of unfinished ones falls below this.
   double compact_below = 0.5;
-  int64_t prefill_rows = 0;  // maximum in a pass over prompts, with padding; 0: by device
+  int64_t prefill_rows = 0;  // maximum rows of a pass over prompts, padding included; 0: by device
 };
 
 struct GreedyAnswer {
   enum class End : uint8_t {
-    kStop,   // at a token of DecodingOptions::stop
-    kLimit,  // after new_tokens tokens
+    kStop,   // a token of DecodingOptions::stop was emitted
+    kLimit,  // the answer reached new_tokens tokens
     kCut,    // the caller stopped the batch
   };
-  std::vector<Token> tokens;  // without the token that ends it
+  std::vector<Token> tokens;  // without the token that ended the answer
   End end = End::kLimit;
 };
 
@@ -55,18 +55,18 @@ class GreedyDecoder {
   std::vector<GreedyAnswer> Decode(std::span<const std::vector<Token>> prompts, const Watch& watch);
 
  private:
-  // The sequences of a batch that are still being decoded. B: their number.
+  // The B sequences of a batch that are still being decoded.
   struct Live {
-    int64_t columns = 0;              // used in the cache
-    torch::Tensor mask;               // [B * kv_heads, 1, capacity]: 0, or -inf if not attended to
-    std::vector<torch::Tensor> keys;  // of each layer, rotated: [B * kv_heads, capacity, head_dim]
-    std::vector<torch::Tensor> values;  // of each layer, with the shape of keys
-    torch::Tensor last;                 // [B] int64: the token emitted last
-    torch::Tensor ended;                // [B] bool: finished
-    torch::Tensor index;                // [B] int64: the row in `written`
-    RotaryFactors rotation;             // of every column
-    torch::Tensor written;              // [prompts, new_tokens] int64, filled with a stop token
-    int64_t steps = 0;                  // columns of `written` in use
+    int64_t columns = 0;  // number of cache columns in use
+    torch::Tensor mask;   // [B * kv_heads, 1, capacity]: 0, or -inf if not attended to
+    // [layers] of [B * kv_heads, capacity, head_dim]; keys are rotated.
+    std::vector<torch::Tensor> keys, values;
+    torch::Tensor last;      // [B] int64: the token emitted last
+    torch::Tensor ended;     // [B] bool: finished
+    torch::Tensor index;     // [B] int64: the row in `written`
+    RotaryFactors rotation;  // factors for every column
+    torch::Tensor written;   // [prompts, new_tokens] int64, filled with a stop token
+    int64_t steps = 0;       // columns of `written` in use
 
     int64_t count() const { return last.size(0); }
     int64_t capacity() const { return mask.size(2); }
@@ -74,7 +74,7 @@ class GreedyDecoder {
 
   Live Prefill(std::span<const std::vector<Token>> prompts);
   // Runs the prompts `ids` [b, columns], whose texts begin at columns `first` [b], and fills the
-  // cache of sequences from `at` on. Returns the token that follows each, [b].
+  // cache of sequences from `at` on. Returns the token that follows each prompt, [b].
   torch::Tensor PrefillSlice(const torch::Tensor& ids, const torch::Tensor& first, int64_t at,
                              Live& live) const;
   // Appends the last tokens to the cache and emits the next ones.

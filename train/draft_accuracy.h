@@ -51,9 +51,8 @@ class DraftAccuracy {
  private:
   void AddRanks(const Batch& batch, const std::vector<torch::Tensor>& guesses);
 
-  std::vector<double> correct_, reached_;  // [steps] of L-5
-  // predicted_: the tokens that a step predicts.
-  std::vector<double> top1_hits_, top_hits_, predicted_;  // [steps] of L-6
+  std::vector<double> correct_, reached_;                 // [steps] counts of drafts (L-5)
+  std::vector<double> top1_hits_, top_hits_, predicted_;  // [steps] counts of tokens (L-6)
 };
 
 // A draft's loss and guesses on a held-out batch.

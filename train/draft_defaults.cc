@@ -18,8 +18,8 @@ namespace {
 constexpr double kMeasuredWidth = 512.0;  // hidden size up to which DraftDefaults::rate holds
 constexpr int64_t kTokensPerStep = 2048, kMaxSequence = 1024;
 constexpr int64_t kSteps = 2000, kEvalEvery = 100, kEvalSequences = 16;
-constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // with a time budget
-constexpr double kFinalRate = 0.02;                             // of the peak rate
+constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // for runs with a time budget
+constexpr double kFinalRate = 0.02;                             // as a share of the peak rate
 constexpr double kWarmupShare = 0.05, kCheckpointMinutes = 2.0;
 // Held-out conversations: enough for an evaluation, but a small share of a small data set.
 constexpr double kHeldOutDocuments = 64.0, kMinHeldOut = 0.005, kMaxHeldOut = 0.1;

@@ -53,7 +53,8 @@ ModelConfig Geometry(ModelConfig target, const ModelConfig& sizes) {
   return target;
 }
 
-// Reads the token ranking for a draft. Errors: a ranking of a vocabulary other than the target's.
+// Reads the token ranking for a draft. Errors: those of ReadRanking; a ranking of a vocabulary
+// other than the target's.
 Result<TokenRanking> RankingFor(const TargetFingerprint& target, const std::string& path) {
   FT_ASSIGN_OR_RETURN(RankingFile file, ReadRanking(path));
   file.ranking = file.ranking.First(kRankedInDraft);

@@ -11,9 +11,9 @@
 namespace foretoken::train {
 namespace {
 
-// The matrix and position of a row of queries.
 struct QueryRow {
-  int64_t matrix, pos, first;  // first: the first key position that it attends to
+  int64_t matrix, pos;
+  int64_t first;  // the first key position that the row attends to
 };
 
 inline QueryRow RowOf(const AlignedShape& s, const int32_t* first_key, int64_t row) {
@@ -144,8 +144,8 @@ void LateBackward(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
   }
 }
 
+constexpr int64_t kMaxTop = 128;  // kMostTopTokens of draft_ops.h
 // A running top-k list, best first; of equal values the earlier one stays ahead.
-constexpr int64_t kMaxTop = 128;
 struct TopList {
   float values[kMaxTop];
   int64_t ids[kMaxTop];
@@ -252,22 +252,23 @@ void GatherRows(int64_t begin, int64_t end, int64_t width, const int64_t* rows, 
 inline float Clamped(float x) { return x > 1.0f ? 1.0f : x < -1.0f ? -1.0f : x; }
 
 template <typename T>
-void SmoothL1(int64_t begin, int64_t end, int64_t width, const int64_t* rows, const float* guesses,
-              const T* wanted, const T* added, float factor, float* gradient, float* loss) {
-  const float share = 1.0f / static_cast<float>(width);
+void SmoothL1(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
+              const float* predictions, const T* targets, const T* other_gradient, float scale,
+              float* gradient, float* loss) {
+  const float inverse_width = 1.0f / static_cast<float>(width);
   for (int64_t row = begin; row < end; ++row) {
-    const float* guess = guesses + rows[row] * width;
-    const T* wanted_row = wanted + row * width;
-    const T* added_row = added + row * width;
+    const float* predicted = predictions + rows[row] * width;
+    const T* target = targets + row * width;
+    const T* other = other_gradient + row * width;
     float* out = gradient + rows[row] * width;
     float sum = 0.0f;
     for (int64_t i = 0; i < width; ++i) {
-      const float difference = guess[i] - Load(wanted_row[i]), slope = Clamped(difference);
+      const float difference = predicted[i] - Load(target[i]), slope = Clamped(difference);
       sum += slope * (difference - 0.5f * slope);
     }
-    loss[row] = sum * share;
+    loss[row] = sum * inverse_width;
     for (int64_t i = 0; i < width; ++i) {
-      out[i] = Load(added_row[i]) + factor * share * Clamped(guess[i] - Load(wanted_row[i]));
+      out[i] = Load(other[i]) + scale * inverse_width * Clamped(predicted[i] - Load(target[i]));
     }
   }
 }

@@ -57,11 +57,11 @@ struct DraftKernels {
   // out[i] = values[rows[i]], rounded to T.
   void (*gather_rows)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
                       const float* values, T* out);
-  // loss[i] = mean SmoothL1 (beta 1) of guesses[rows[i]] - wanted[i]; gradient[rows[i]] = added[i]
-  // + factor * the gradient of loss[i] with respect to guesses[rows[i]].
+  // loss[i] = mean SmoothL1 (beta 1) of predictions[rows[i]] - targets[i]; gradient[rows[i]] =
+  // other_gradient[i] + scale * the gradient of loss[i] with respect to predictions[rows[i]].
   void (*smooth_l1)(int64_t begin, int64_t end, int64_t width, const int64_t* rows,
-                    const float* guesses, const T* wanted, const T* added, float factor,
-                    float* gradient, float* loss);
+                    const float* predictions, const T* targets, const T* other_gradient,
+                    float scale, float* gradient, float* loss);
 };
 
 struct DraftKernelSet {

@@ -16,9 +16,10 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::variable_list;
 
-// The heads of all sources, in the kernels' layout.
+// Queries, keys and values of the alignment passes (the sources of AlignedAttention), split by head
+// into the kernels' layout (AttentionShape).
 struct Heads {
-  Tensor q;     // [blocks, matrices, group * block, head_dim], of the last source
+  Tensor q;     // [blocks, matrices, group * block, head_dim]; of the last source only
   Tensor k, v;  // [sources, matrices, length, head_dim]
 };
 
@@ -44,8 +45,9 @@ Heads Split(const Tensor& qkv, int64_t sources, const AttentionShape& s, const T
   return heads;
 }
 
-// Attention by blocks of query positions, like AttentionFn (ops.cc). The sources after the first
-// have one score per row each, so the softmax kernel computes them instead of a matrix product.
+// Attention by blocks of query positions, like AttentionFn (ops.cc). A query row attends to a
+// single key of each source after the first. The softmax kernel computes these scores itself; only
+// the scores of the first source need a matrix product.
 class AlignedAttentionFn : public Function<AlignedAttentionFn> {
  public:
   static Tensor forward(AutogradContext* ctx, const Tensor& qkv, int64_t sources,
@@ -79,21 +81,23 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
     Tensor out = torch::empty({s.batch * s.length, s.heads * s.head_dim}, qkv.options());
     variable_list saved = {heads.q, heads.k, heads.v, rope};
     for (int64_t i = 0; i < s.blocks(); ++i) {
-      const AlignedShape at = ShapeOf(s, sources, i);
+      const AlignedShape shape = ShapeOf(s, sources, i);
       const Tensor q = heads.q[i], block = context[i];
-      Tensor p = at::bmm(q, heads.k[0].narrow(1, 0, at.keys).transpose(1, 2));
-      Tensor late = torch::empty({rows, at.late}, rope.options());
+      // Scores of the first source, which aligned_softmax turns into probabilities.
+      Tensor p = at::bmm(q, heads.k[0].narrow(1, 0, shape.keys).transpose(1, 2));
+      Tensor late_probs = torch::empty({rows, shape.late}, rope.options());
       ForRows(rows, [&](int64_t begin, int64_t end) {
-        DraftKernelsFor<T>().aligned_softmax(begin, end, at, Data<int32_t>(first_key), Data<T>(q),
-                                             Data<T>(late_k), Data<T>(p), Data<float>(late));
+        DraftKernelsFor<T>().aligned_softmax(begin, end, shape, Data<int32_t>(first_key),
+                                             Data<T>(q), Data<T>(late_k), Data<T>(p),
+                                             Data<float>(late_probs));
       });
       Tensor product = block;
-      at::bmm_out(product, p, heads.v[0].narrow(1, 0, at.keys));
+      at::bmm_out(product, p, heads.v[0].narrow(1, 0, shape.keys));
       ForRows(rows, [&](int64_t begin, int64_t end) {
-        DraftKernelsFor<T>().add_late_values(begin, end, at, Data<float>(late), Data<T>(late_v),
-                                             Data<T>(block));
+        DraftKernelsFor<T>().add_late_values(begin, end, shape, Data<float>(late_probs),
+                                             Data<T>(late_v), Data<T>(block));
       });
-      saved.insert(saved.end(), {p, late});
+      saved.insert(saved.end(), {p, late_probs});
     }
     ForRows(s.batch * s.length, [&](int64_t begin, int64_t end) {
       KernelsFor<T>().scatter_blocks(begin, end, s, Data<T>(context), Data<T>(out));
@@ -102,35 +106,38 @@ class AlignedAttentionFn : public Function<AlignedAttentionFn> {
     return out;
   }
 
-  // Gradients of the heads.
+  // Gradients with respect to Heads.
   struct HeadGradients {
     Tensor q;     // as Heads::q
     Tensor k, v;  // as Heads::k, f32
   };
 
-  // Adds the gradients of one query block to `d`.
+  // Computes the gradients of one query block: stores d.q[shape.index], and adds to d.k and d.v.
   template <typename T>
-  static void BlockBackward(const AlignedShape& at, const Heads& heads, const Tensor& p,
-                            const Tensor& late, const Tensor& dcontext, const HeadGradients& d) {
-    const Tensor late_k = heads.k.narrow(0, 1, at.late), late_v = heads.v.narrow(0, 1, at.late);
-    const Tensor late_dk = d.k.narrow(0, 1, at.late), late_dv = d.v.narrow(0, 1, at.late);
-    const Tensor q = heads.q[at.index];
-    const int64_t rows = q.size(0) * q.size(1), pairs = q.size(0) * at.attention.block;
+  static void BlockBackward(const AlignedShape& shape, const Heads& heads, const Tensor& p,
+                            const Tensor& late_probs, const Tensor& dcontext,
+                            const HeadGradients& d) {
+    const Tensor late_k = heads.k.narrow(0, 1, shape.late),
+                 late_v = heads.v.narrow(0, 1, shape.late);
+    const Tensor late_dk = d.k.narrow(0, 1, shape.late), late_dv = d.v.narrow(0, 1, shape.late);
+    const Tensor q = heads.q[shape.index];
+    const int64_t rows = q.size(0) * q.size(1);
+    const int64_t position_pairs = q.size(0) * shape.attention.block;  // (matrix, position)
     AddKeys<T>(at::bmm(p.transpose(1, 2), dcontext), d.v[0]);
-    Tensor ds = at::bmm(dcontext, heads.v[0].narrow(1, 0, at.keys).transpose(1, 2));
-    Tensor late_ds = torch::empty_like(late);
+    Tensor ds = at::bmm(dcontext, heads.v[0].narrow(1, 0, shape.keys).transpose(1, 2));
+    Tensor late_dscores = torch::empty_like(late_probs);
     const DraftKernels<T>& kernels = DraftKernelsFor<T>();
     ForRows(rows, [&](int64_t begin, int64_t end) {
-      kernels.aligned_softmax_backward(begin, end, at, Data<T>(p), Data<float>(late),
+      kernels.aligned_softmax_backward(begin, end, shape, Data<T>(p), Data<float>(late_probs),
                                        Data<T>(late_v), Data<T>(dcontext), Data<T>(ds),
-                                       Data<float>(late_ds));
+                                       Data<float>(late_dscores));
     });
-    Tensor dq = d.q[at.index];
-    at::bmm_out(dq, ds, heads.k[0].narrow(1, 0, at.keys));
+    Tensor dq = d.q[shape.index];
+    at::bmm_out(dq, ds, heads.k[0].narrow(1, 0, shape.keys));
     AddKeys<T>(at::bmm(ds.transpose(1, 2), q), d.k[0]);
-    ForRows(pairs, [&](int64_t begin, int64_t end) {
-      kernels.late_backward(begin, end, at, Data<T>(q), Data<T>(late_k), Data<T>(dcontext),
-                            Data<float>(late), Data<float>(late_ds), Data<T>(dq),
+    ForRows(position_pairs, [&](int64_t begin, int64_t end) {
+      kernels.late_backward(begin, end, shape, Data<T>(q), Data<T>(late_k), Data<T>(dcontext),
+                            Data<float>(late_probs), Data<float>(late_dscores), Data<T>(dq),
                             Data<float>(late_dk), Data<float>(late_dv));
     });
   }
@@ -179,17 +186,17 @@ class AddBiasFn : public Function<AddBiasFn> {
     return {wide, narrow};
   }
   static variable_list backward(AutogradContext*, variable_list grads) {
-    const Tensor wide = grads[0].contiguous(), narrow = grads[1].contiguous();
-    const int64_t rows = wide.size(0), width = wide.size(1);
-    Tensor dx = torch::empty_like(narrow);
-    Tensor parts = torch::zeros({kReduceParts, width}, wide.options());
-    Dispatch(narrow.scalar_type(), [&](auto tag) {
+    const Tensor dwide = grads[0].contiguous(), dnarrow = grads[1].contiguous();
+    const int64_t rows = dwide.size(0), width = dwide.size(1);
+    Tensor dx = torch::empty_like(dnarrow);
+    Tensor parts = torch::zeros({kReduceParts, width}, dwide.options());
+    Dispatch(dnarrow.scalar_type(), [&](auto tag) {
       using T = decltype(tag);
       at::parallel_for(0, kReduceParts, 1, [&](int64_t first, int64_t last) {
         for (int64_t part = first; part < last; ++part) {
           DraftKernelsFor<T>().add_bias_backward(
               rows * part / kReduceParts, rows * (part + 1) / kReduceParts, width,
-              Data<float>(wide), Data<T>(narrow), Data<T>(dx), Data<float>(parts) + part * width);
+              Data<float>(dwide), Data<T>(dnarrow), Data<T>(dx), Data<float>(parts) + part * width);
         }
       });
     });
@@ -221,22 +228,23 @@ Tensor GatherRows(const Tensor& values, const Tensor& rows, torch::ScalarType ty
   return out;
 }
 
-Tensor SmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
-                const Tensor& added, double factor, Tensor gradient) {
-  if (!UsesKernels(guesses)) {
-    const Tensor difference = guesses.index_select(0, rows) - wanted.to(torch::kFloat32);
+Tensor SmoothL1(const Tensor& predictions, const Tensor& rows, const Tensor& targets,
+                const Tensor& other_gradient, double scale, Tensor gradient) {
+  if (!UsesKernels(predictions)) {
+    const Tensor difference = predictions.index_select(0, rows) - targets.to(torch::kFloat32);
     const Tensor slope = difference.clamp(-1.0, 1.0);
-    const double share = factor / static_cast<double>(guesses.size(1));
-    gradient.index_copy_(0, rows, added.to(torch::kFloat32) + slope * share);
+    const double slope_scale = scale / static_cast<double>(predictions.size(1));
+    gradient.index_copy_(0, rows, other_gradient.to(torch::kFloat32) + slope * slope_scale);
     return (slope * (difference - 0.5 * slope)).mean(1);
   }
-  Tensor losses = torch::empty({rows.size(0)}, guesses.options());
-  Dispatch(wanted.scalar_type(), [&](auto tag) {
+  Tensor losses = torch::empty({rows.size(0)}, predictions.options());
+  Dispatch(targets.scalar_type(), [&](auto tag) {
     using T = decltype(tag);
     ForRows(rows.size(0), [&](int64_t begin, int64_t end) {
-      DraftKernelsFor<T>().smooth_l1(
-          begin, end, guesses.size(1), Data<int64_t>(rows), Data<float>(guesses), Data<T>(wanted),
-          Data<T>(added), static_cast<float>(factor), Data<float>(gradient), Data<float>(losses));
+      DraftKernelsFor<T>().smooth_l1(begin, end, predictions.size(1), Data<int64_t>(rows),
+                                     Data<float>(predictions), Data<T>(targets),
+                                     Data<T>(other_gradient), static_cast<float>(scale),
+                                     Data<float>(gradient), Data<float>(losses));
     });
   });
   return losses;
@@ -293,8 +301,8 @@ Tensor DistillationLoss(const Tensor& x, const Matrix& table, const Tensor& feat
   const auto loss = [&](const Tensor& logits, int64_t first) {
     const Tensor teacher_logits = at::mm(features.narrow(0, first, logits.size(0)), teacher.t());
     const Tensor targets = DistillationTargets(teacher_logits, 1.0, 0.0, 1);
-    const Tensor entropy = at::xlogy(targets, targets).sum(1);  // the negative entropy of p
-    return SoftCrossEntropy(logits, targets, scale) + entropy;
+    const Tensor negative_entropy = at::xlogy(targets, targets).sum(1);
+    return SoftCrossEntropy(logits, targets, scale) + negative_entropy;
   };
   return LossOfLogits(x, table, loss, scale, chunk);
 }

@@ -40,12 +40,12 @@ torch::Tensor DistillationLoss(const torch::Tensor& x, const Matrix& table,
 // Returns the given rows of f32 `values`, converted to `type`.
 torch::Tensor GatherRows(const torch::Tensor& values, const torch::Tensor& rows,
                          torch::ScalarType type);
-// Returns the mean SmoothL1 (beta 1) between each of guesses[rows] (f32) and its row of `wanted`,
-// f32. gradient[rows] becomes `added` + factor * the loss's gradient. `added` and `wanted` have the
-// same type.
-torch::Tensor SmoothL1(const torch::Tensor& guesses, const torch::Tensor& rows,
-                       const torch::Tensor& wanted, const torch::Tensor& added, double factor,
-                       torch::Tensor gradient);
+// Returns the mean SmoothL1 (beta 1) of predictions[rows[i]] - targets[i] for each i, f32. Sets
+// gradient[rows[i]] to other_gradient[i] + scale * the gradient of the loss with respect to
+// predictions[rows[i]]. `predictions`: f32; `targets` and `other_gradient` have the same type.
+torch::Tensor SmoothL1(const torch::Tensor& predictions, const torch::Tensor& rows,
+                       const torch::Tensor& targets, const torch::Tensor& other_gradient,
+                       double scale, torch::Tensor gradient);
 
 struct Biased {
   torch::Tensor wide;    // x + bias, f32

@@ -12,8 +12,9 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kMeasurementSeconds = 90.0;  // of the measurement of a run without a budget
-constexpr double kMeasurementShare = 0.35;  // of SecondsAfterTraining; other work may use the cores
+// The time that the measurement in the target's own answers should take: in seconds without a
+// budget, otherwise as a share of SecondsAfterTraining (small, as other work may use the cores).
+constexpr double kMeasurementSeconds = 90.0, kMeasurementShare = 0.35;
 
 // Returns the command line with which the user can repeat the measurement.
 std::string CommandText(const AnswerTrial& trial, const std::string& method) {

@@ -40,8 +40,7 @@ class FeatureCache {
 
   // Returns one tensor [rows of the batch, width] for each form, on the batch's device. Pieces that
   // the file lacks are computed by `compute`, for the whole batch, and stored while there is room.
-  // Rows of padding are zeros. `computation`: a name that distinguishes its rows in the
-  // file.
+  // Rows of padding are zeros. `computation`: its name, a part of the rows' key in the file.
   std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
                                   const std::vector<RowForm>& forms,
                                   const std::function<std::vector<torch::Tensor>()>& compute);
@@ -53,7 +52,7 @@ class FeatureCache {
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;
-  std::vector<std::byte> payload_;  // of a piece: its rows of each tensor, concatenated
+  std::vector<std::byte> payload_;  // a piece's rows of each tensor, concatenated
 };
 
 }  // namespace foretoken::train

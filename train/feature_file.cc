@@ -20,19 +20,19 @@ namespace {
 
 constexpr uint64_t kFileMagic = 0x3174616566746b66;    // "fktfeat1", with the format's version
 constexpr uint64_t kRecordMagic = 0x64726f6365726b66;  // "fkrecord"
-constexpr uint64_t kLongestOwner = 1 << 16;            // bytes of its JSON
+constexpr uint64_t kLongestOwner = 1 << 16;            // maximum bytes of the owner's JSON
 constexpr uint64_t kSecondHash = 0x7365636f6e64;       // "second", seeds PieceKey::second
 
 // The file's first bytes; the owner follows as JSON.
 struct FileHead {
-  uint64_t magic = kFileMagic, owner = 0;  // owner: bytes of its JSON
+  uint64_t magic = kFileMagic, owner_bytes = 0;
 };
 
 // Precedes each payload.
 struct RecordHead {
   uint64_t magic = kRecordMagic;
   PieceKey key;
-  uint64_t size = 0, hash = 0;  // of the payload
+  uint64_t size = 0, hash = 0;  // the payload's bytes and their hash
 };
 
 template <typename T>
@@ -130,7 +130,7 @@ Result<std::unique_ptr<FeatureFile>> FeatureFile::Open(const std::string& path, 
 FeatureFile::~FeatureFile() { close(fd_); }
 
 Status FeatureFile::Begin(const std::string& owner) {
-  FileHead head{.owner = owner.size()};
+  FileHead head{.owner_bytes = owner.size()};
   const auto bytes = BytesOf(head);
   if (!WriteAt(fd_, 0, bytes) || !WriteAt(fd_, bytes.size(), std::as_bytes(std::span(owner)))) {
     const Error error = FileError(path_, "write");
@@ -143,11 +143,11 @@ Status FeatureFile::Begin(const std::string& owner) {
 
 Status FeatureFile::CheckOwner(uint64_t size, const Json& owner) {
   FileHead head;
-  if (!ReadAt(fd_, 0, BytesOf(head)) || head.magic != kFileMagic || head.owner > kLongestOwner ||
-      sizeof(head) + head.owner > size) {
+  if (!ReadAt(fd_, 0, BytesOf(head)) || head.magic != kFileMagic ||
+      head.owner_bytes > kLongestOwner || sizeof(head) + head.owner_bytes > size) {
     return Error{path_ + ": is not a feature cache of this version of foretoken"};
   }
-  std::string text(head.owner, '\0');
+  std::string text(head.owner_bytes, '\0');
   if (!ReadAt(fd_, sizeof(head), std::as_writable_bytes(std::span(text)))) {
     return FileError(path_, "read");
   }
@@ -159,7 +159,7 @@ Status FeatureFile::CheckOwner(uint64_t size, const Json& owner) {
                  JsonText(stored) + ", expected " + JsonText(value) +
                  "; delete the file or choose another directory"};
   }
-  end_ = sizeof(head) + head.owner;
+  end_ = sizeof(head) + head.owner_bytes;
   return {};
 }
 

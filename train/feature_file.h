@@ -55,7 +55,7 @@ class FeatureFile {
 
  private:
   struct Place {
-    uint64_t offset = 0, size = 0, hash = 0;  // of the payload
+    uint64_t offset = 0, size = 0, hash = 0;  // where the payload is, its bytes and their hash
   };
   struct KeyHash {
     size_t operator()(const PieceKey& key) const { return key.first; }

@@ -8,9 +8,8 @@ namespace foretoken::train {
 
 // Fills options.begun (the record of this run) and options.kept (the files in options.out that a
 // resumed run depends on). With options.force, removes the checkpoint and the measurements of the
-// run in options.out. Workers other than the leader only fill options.kept. Errors: data or target
-// that cannot be read; a damaged checkpoint; a run in options.out that was begun with other
-// settings, unless options.changes names them (run_record.h).
+// run in options.out. Workers other than the leader only fill options.kept. Errors: those of
+// RecordRun, ReadCheckpointInfo and CheckContinues; a file that cannot be removed.
 Status FindRun(const Method& method, TrainOptions& options);
 
 }  // namespace foretoken::train

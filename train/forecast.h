@@ -14,7 +14,7 @@ namespace foretoken::train {
 // (recorded_runs.def).
 struct RecordedTau {
   double tau = 0.0;             // teacher-forced
-  std::string target;           // of the recorded run
+  std::string target;           // name of the recorded run's target
   bool is_past_record = false;  // more tokens than the record covers: tau is that of its last point
 };
 

@@ -34,7 +34,7 @@ LlamaShape ShapeOf(const ModelConfig& config);
 
 // Parts of attention that only some model families have; supported only in frozen models.
 struct AttentionParts {
-  bool bias = false;     // of q, k and v
+  bool bias = false;     // q, k and v have biases
   bool qk_norm = false;  // RMSNorm of each head of q and k, before their rotation
 };
 

@@ -29,13 +29,13 @@ struct TrainOptions {
   std::vector<std::string> changes;  // fields that may differ from the resumed run's record
   bool force = false;                // start over if `out` holds a run
   std::vector<std::string> command;  // the command line with which workers are started
-  int rank = 0;                      // of this process among the workers of the run
+  int rank = 0;                      // this process's rank among the workers of the run
   bool profile = false;              // report the share of peak matrix throughput reached
   bool quiet = false;
   std::function<double()> clock;  // seconds; null: the system's clock
   // Set by Train:
   std::string begun;  // RecordRun's result; "" in workers other than the leader
-  KeptData kept;      // of the run in `out`
+  KeptData kept;      // files that the checkpoint in `out` depends on
 };
 
 // The inputs of the training loop.

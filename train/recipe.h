@@ -47,7 +47,7 @@ struct Recipe {
   bool tied_embeddings = true;
   // Tokenizer.
   std::string pre = "qwen2";
-  double tokenizer_mib = 32.0;  // MiB of text that it is trained on
+  double tokenizer_mib = 32.0;  // MiB of text that the tokenizer is trained on
   // Optimisation.
   int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
@@ -68,7 +68,7 @@ struct Recipe {
   int64_t feature_cache = 0;  // bytes; 0: no cache
   std::vector<DataSource> data;
   std::vector<std::string> datasets;            // for the model card: "name: licence"
-  std::map<std::string, std::string> settings;  // of the method, as text
+  std::map<std::string, std::string> settings;  // the method's settings, as text
 
   // Return the value of a setting of the method. REQUIRES: CompleteSettings has succeeded, and its
   // table has the setting.

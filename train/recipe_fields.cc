@@ -8,9 +8,11 @@
 namespace foretoken::train {
 namespace {
 
-constexpr int64_t kFewestTokens = 260;  // of a newly trained tokenizer; a target's may have fewer
+// Minimum vocabulary of a newly trained tokenizer; a target's may be smaller.
+constexpr int64_t kFewestTokens = 260;
 constexpr int64_t kMostSteps = 1'000'000'000'000;
-constexpr int64_t kMostRows = int64_t{1} << 26;  // of a batch; kernels count them in 32 bits
+// Maximum rows of a batch; kernels count rows in 32 bits.
+constexpr int64_t kMostRows = int64_t{1} << 26;
 
 const Field kFields[] = {
     {"method", &Recipe::method, AnyText(), Change::kNever,

@@ -27,8 +27,8 @@ std::string RunKey(const std::string& record);
 Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::string> names);
 
 struct RunContinuation {
-  std::string directory;                 // of the run
-  const Recipe& recipe;                  // of this command
+  std::string directory;                 // the run's directory
+  const Recipe& recipe;                  // this command's recipe
   std::span<const Setting> settings;     // the method's table
   std::span<const std::string> changes;  // the names given to --change
 };

@@ -32,8 +32,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int64_t kProgressUnits = 100000;
 // A step much longer than usual includes a pause (a stopped process, a suspended machine); time
 // beyond this limit does not count as training time.
-constexpr double kLongestStep = 3.0;         // in usual steps (Trainer::usual_step_)
-constexpr double kUsualDecay = 0.9;          // per step
+constexpr double kLongestStep = 3.0;         // as a multiple of Trainer::usual_step_
+constexpr double kUsualDecay = 0.9;          // decay of the moving average usual_step_, per step
 constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as training
 // Steps before the forecast of a run without a budget. On a GPU the first step takes seconds, which
 // would distort the average of only a few steps.
@@ -78,8 +78,8 @@ class Trainer {
  private:
   struct StepResult {
     Metrics metrics;                    // "loss" first
-    double norm;                        // of the last update's gradient
-    double lr, tokens, flops, seconds;  // tokens: those with a loss, or other terms of it
+    double norm;                        // gradient norm of the last update
+    double lr, tokens, flops, seconds;  // tokens: loss terms (Task::CountLossTerms)
   };
 
   static std::vector<double> Weights(const Recipe& r) {
@@ -127,7 +127,7 @@ class Trainer {
   int64_t evaluated_step_ = -1;  // last step whose live weights had a finite held-out loss
   std::optional<CheckpointInfo> pending_;  // to be saved if the next step's results are finite
   EventLog log_;
-  std::string summary_;      // of the last evaluation
+  std::string summary_;      // Task::Summary of the last evaluation
   double usual_step_ = 0.0;  // moving average of a step's seconds
   Clock::time_point saved_ = Clock::now();
 };
@@ -402,7 +402,7 @@ Status Trainer::Run() {
   if (packer_.empty()) {
     std::string data;
     for (const DataSource& source : recipe_.data) data += source.files + ": ";
-    return Error{data + "hold no document with a token that has a loss"};
+    return Error{data + "no document has a token with a loss"};
   }
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());

@@ -46,7 +46,7 @@ using Initializer = std::function<torch::Tensor(const NewWeight&)>;
 Initializer NormalWeights(uint64_t seed);
 
 struct WeightOptions {
-  torch::ScalarType compute = torch::kFloat32;  // of activations and matrix products
+  torch::ScalarType compute = torch::kFloat32;  // type of activations and products
   torch::Device device = torch::kCPU;
   Initializer initial = NormalWeights(1);
   bool frozen = false;  // not trained: matrices keep no masters

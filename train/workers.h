@@ -47,7 +47,7 @@ class Workers {
   Status SumGradients(const std::vector<NamedParameter>& parameters);
 
  private:
-  struct Group;  // c10d's
+  struct Group;  // wraps c10d's process group
 
   Workers(int rank, int count);
   Status SpawnWorkers(const std::vector<std::string>& command, const std::string& rendezvous_file);

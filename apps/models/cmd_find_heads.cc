@@ -41,7 +41,7 @@ Result<std::vector<std::string>> ReadPrompts(const std::string& path) {
     }
   }
   flush();
-  if (prompts.empty()) return Error{path + ": holds no prompt"};
+  if (prompts.empty()) return Error{path + ": contains no prompt"};
   return prompts;
 }
 

@@ -34,7 +34,7 @@ Result<TokenizerData> ReadTokenizerData(const std::string& path) {
                                 : ReadSentencePieceModel(file.bytes(), path);
   }
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<ModelFile> model, ModelFile::Open(path));
-  if (model->tokenizer().tokens.empty()) return Error{path + ": holds no tokenizer"};
+  if (model->tokenizer().tokens.empty()) return Error{path + ": contains no tokenizer"};
   return model->tokenizer();
 }
 

@@ -127,7 +127,7 @@ Result<std::vector<std::string>> ReadKeys(const std::string& path) {
     if (!line.empty()) keys.push_back(std::move(line));
     begin = end + 1;
   }
-  if (keys.empty()) return Error{path + ": holds no key"};
+  if (keys.empty()) return Error{path + ": contains no key"};
   return keys;
 }
 

@@ -108,7 +108,8 @@ Result<std::string> ReadPrompt(const GenerateArgs& g) {
     std::fputs("foretoken: type the prompt and end it with Ctrl-D; -p gives it at once\n", stderr);
   }
   FT_ASSIGN_OR_RETURN(std::string text, ReadText(source));
-  if (text.empty()) return Error{(source == "-" ? "standard input" : source) + ": holds no prompt"};
+  if (text.empty())
+    return Error{(source == "-" ? "standard input" : source) + ": contains no prompt"};
   return text;
 }
 

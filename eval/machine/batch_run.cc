@@ -114,7 +114,6 @@ std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int
 
 std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
                                               int shared) {
-  constexpr int kMinOwnTokens = 20, kMaxOwnTokens = 200;
   std::vector<std::vector<Token>> prompts(static_cast<size_t>(count));
   for (size_t i = 0; i < prompts.size(); ++i) {
     AppendCircular(text, 0, shared, prompts[i]);

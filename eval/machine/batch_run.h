@@ -13,18 +13,20 @@ namespace foretoken {
 // The requests of a run.
 struct BatchWork {
   std::vector<std::vector<Token>> prompts;
-  int new_tokens = 64;  // of each answer, exactly: end tokens are ignored
+  int new_tokens = 64;  // exact length of each answer; end tokens are ignored
 };
 
 // Cuts `count` prompts out of `text`. Their lengths are log-uniform in [shortest, longest] tokens.
 // Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> MixedPrompts(const std::vector<Token>& text, int count,
                                              int shortest, int longest);
-// Cuts `count` prompts out of `text`. All begin with the same `shared` tokens and continue with 20
-// to 200 tokens that differ. Deterministic. REQUIRES: text not empty.
+// The range of the number of tokens after the shared ones, in prompts of SharedPrompts.
+inline constexpr int kMinOwnTokens = 20, kMaxOwnTokens = 200;
+// Cuts `count` prompts out of `text`. All begin with the same `shared` tokens and continue with
+// kMinOwnTokens to kMaxOwnTokens tokens that differ. Deterministic. REQUIRES: text not empty.
 std::vector<std::vector<Token>> SharedPrompts(const std::vector<Token>& text, int count,
                                               int shared);
-// `count` random tokens with recurring phrases, on which copying drafters find matches.
+// Returns `count` random tokens with recurring phrases, on which copying drafters find matches.
 std::vector<Token> MadeUpTokens(int vocab, int count);
 
 struct BatchRun {
@@ -32,9 +34,9 @@ struct BatchRun {
   std::vector<double> first_token;          // [requests] seconds since the start of the run
   std::vector<double> written_a_cycle;      // [requests] tau; 0 where an answer had no cycle
   double seconds = 0;
-  double tokens = 0;  // generated, over all requests
-  // The longest time between consecutive deliveries to one answer, in seconds.
-  // `longest_gap_beside_prompt` counts only deliveries by passes that also computed prompt rows.
+  double tokens = 0;  // generated tokens of all requests
+  // The longest time, in seconds, between consecutive deliveries of an answer.
+  // `longest_gap_beside_prompt`: only before deliveries by passes that also computed prompt rows.
   double longest_gap_beside_prompt = 0, longest_gap = 0;
   Counters counters;
 

@@ -20,10 +20,10 @@ namespace foretoken {
 // Measured machine limits. Rates are per second, of all threads together.
 struct MachineLimits {
   int threads = 0;
-  std::vector<double> read_bytes;  // [threads] with 1, 2, ... threads
+  std::vector<double> read_bytes;  // [threads]: element i with i + 1 threads reading
   double int8_macs = 0, bf16_macs = 0, f32_macs = 0;
-  double hand_over = 0;          // seconds; see HandOver
-  double first_cache_loads = 0;  // see FirstCacheLoads
+  double hand_over = 0;  // seconds; see HandOver
+  double l1_loads = 0;   // see L1LoadsPerSecond
 
   double bandwidth() const { return read_bytes.back(); }
   // Multiply-adds a second for weights of `type`. For BF16, the rate of the faster of BF16 and F32
@@ -38,7 +38,7 @@ class ReadBandwidth {
  public:
   // `pool` must outlive this. Errors: out of memory.
   static Result<std::unique_ptr<ReadBandwidth>> Create(ThreadPool& pool);
-  // Bytes a second while the first `readers` threads read the buffer once.
+  // Returns the bytes per second at which the first `readers` threads read the buffer once.
   double Measure(int readers);
   int threads() const { return pool_.threads(); }
 
@@ -61,29 +61,32 @@ class Peaks {
   ThreadPool& pool_;
 };
 
-// Median seconds to dispatch an empty job to all threads and wait for it; 0 for one thread.
+// Returns the median time, in seconds, to dispatch an empty job to all threads and wait for it; 0
+// for one thread.
 double HandOver(ThreadPool& pool);
 
-// 64-bit words a second that all threads together load from their cores' L1 caches. The rate halves
-// on a core with a busy sibling hyperthread. Such a sibling also slows down matrix products, but it
-// hardly changes the rates of Peaks, whose loops issue few instructions a cycle.
-double FirstCacheLoads(ThreadPool& pool);
+// Returns the rate, in 64-bit words per second, at which all threads together load from their
+// cores' L1 caches. The rate halves on a core with a busy sibling hyperthread. Such a sibling also
+// slows down matrix products, but it hardly changes the rates of Peaks, whose loops issue few
+// instructions a cycle.
+double L1LoadsPerSecond(ThreadPool& pool);
 
-// Measures all limits: the median of each bandwidth, and the best of the other rates. Takes about
-// `repeats` tenths of a second for each figure. Errors: out of memory.
+// Measures hand_over once and the rates `repeats` times: the median of each bandwidth, and the best
+// of the other rates. Takes about `repeats` tenths of a second for each figure. Errors: out of
+// memory.
 Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats);
 
-// Multiply-adds a second of one thread in a loop without memory traffic. Where the CPU lacks such
-// instructions, the rate of those that would replace them.
+// Return the multiply-adds per second of one thread in a loop without memory traffic. If the CPU
+// has no int8 or bf16 multiply-adds, they return the rate of the instructions that replace them.
 double Int8Peak();
 double Bf16Peak();
 double F32Peak();
-// The rate of FirstCacheLoads for one thread, over a few milliseconds.
-double FirstCacheLoadRate();
-// Reads every cache line of `bytes` bytes (a multiple of 256) once, in ascending order if `streams`
-// is 1, in four interleaved streams if it is 4. Returns a checksum, without which the compiler
-// would drop the loads.
-uint64_t ReadLines(const std::byte* data, size_t bytes, int streams);
+// L1LoadsPerSecond of one thread, measured for a few milliseconds.
+double ThreadL1LoadsPerSecond();
+// Loads a word of every cache line of `bytes` bytes (a multiple of 256): in ascending order if
+// `streams` is 1, alternately from four contiguous parts if it is 4. Returns a checksum, without
+// which the compiler would drop the loads.
+uint64_t ReadCacheLines(const std::byte* data, size_t bytes, int streams);
 
 struct BenchOptions {
   std::string model, random, json, svg, types = "Q8_0";
@@ -104,7 +107,8 @@ struct ProjectOptions {
   int levels = 6, level_rows = 10;
 };
 // The subcommands. Each prints its results and writes them to options.json if that is set. Errors:
-// an unknown shape or type; a model that cannot be loaded; an unwritable file; out of memory.
+// an unknown shape, type or drafter; a tau that the tree cannot reach; a model that cannot be
+// loaded; an unwritable file; out of memory.
 Status BenchLimits(const BenchOptions& options);
 Status BenchDecode(const BenchOptions& options);
 Status BenchKernels(const BenchOptions& options);

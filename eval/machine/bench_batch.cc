@@ -1,6 +1,7 @@
-// Answers requests of mixed lengths one at a time and together, without drafts and with them. The
-// runs are interleaved, so that a temporary slowdown of the machine affects all of them. With
-// --shared-prefix: answers requests that begin alike, with and without cached prompts.
+// Benchmarks requests of mixed lengths, sequentially and batched, with and without drafting. The
+// runs of these configurations are interleaved, so that a temporary slowdown of the machine affects
+// all of them. With --shared-prefix: benchmarks requests with a common prefix, with and without the
+// prefix cache.
 #include "eval/machine/bench_batch.h"
 
 #include <algorithm>
@@ -23,20 +24,21 @@ namespace {
 
 constexpr double kMebibyte = 1 << 20;
 
-Result<std::vector<Token>> TextOf(const BatchOptions& options, const LoadedModel& loaded) {
+// Returns the tokens that prompts are cut from.
+Result<std::vector<Token>> ReadPromptText(const BatchOptions& options, const LoadedModel& loaded) {
   constexpr int kTokens = 1 << 16;
   if (options.data.empty()) return MadeUpTokens(loaded.model->config().vocab, kTokens);
   FT_ASSIGN_OR_RETURN(const std::vector<TextDocument> documents, ReadDocuments({options.data}));
   std::vector<Token> text;
   for (const TextDocument& document : documents) {
     for (const DocumentTurn& turn : document.turns) {
-      const std::vector<Token> more =
+      const std::vector<Token> tokens =
           loaded.tokenizer->Encode(turn.text + "\n\n", {.add_bos = false});
-      text.insert(text.end(), more.begin(), more.end());
+      text.insert(text.end(), tokens.begin(), tokens.end());
     }
     if (std::ssize(text) > kTokens) break;
   }
-  if (text.empty()) return Error{options.data + ": holds no text"};
+  if (text.empty()) return Error{options.data + ": contains no text"};
   return text;
 }
 
@@ -63,7 +65,7 @@ class BatchBench {
       : options_(options), loaded_(loaded) {}
 
   Status Prepare() {
-    FT_ASSIGN_OR_RETURN(text_, TextOf(options_, loaded_));
+    FT_ASSIGN_OR_RETURN(text_, ReadPromptText(options_, loaded_));
     longest_ = loaded_.model->config().context - options_.new_tokens - 1;
     if (longest_ < options_.shortest_prompt) {
       return Error{"the model's context is too short for prompts of " +
@@ -137,7 +139,7 @@ Json SetupJson(int sessions, const BatchSetup& setup) {
 void PrintSetup(int sessions, const BatchSetup& setup, double baseline_speed) {
   const double speed = setup.Median([](const BatchRun& r) { return r.TokensPerSecond(); });
   const Counters& counters = setup.runs[0].counters;
-  std::printf("%8d %8d %10.10s %10.1f %6.2f %9.2f %9.2f %9.3f %6.2f %5d %6lld\n", sessions,
+  std::printf("%8d %8d %10.10s %10.1f %8.2f %9.2f %9.2f %9.3f %6.2f %5d %6lld\n", sessions,
               setup.slots, setup.drafter.c_str(), speed, Ratio(speed, baseline_speed),
               setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.5); }),
               setup.Median([](const BatchRun& r) { return Percentile(r.first_token, 0.95); }),
@@ -148,15 +150,17 @@ void PrintSetup(int sessions, const BatchSetup& setup, double baseline_speed) {
 
 // Prints the ratio of throughput with drafts to that without, at an equal number of slots, and
 // returns it for the JSON file. Each repeat ran both, so the ratio is taken repeat by repeat.
-Json PrintGain(const BatchSetup& baseline, const BatchSetup& drafting) {
+Json ReportSpeedup(const BatchSetup& baseline, const BatchSetup& drafting) {
   std::vector<double> ratios;
   for (size_t i = 0; i < baseline.runs.size(); ++i) {
     ratios.push_back(Ratio(drafting.runs[i].TokensPerSecond(), baseline.runs[i].TokensPerSecond()));
   }
   const auto [least, most] = std::ranges::minmax(ratios);
   const double median = Percentile(ratios, 0.5);
-  std::printf("%8s %8d %10.10s over none: %.2f, from %.2f to %.2f in %zu repeats\n", "",
-              drafting.slots, drafting.drafter.c_str(), median, least, most, ratios.size());
+  std::printf(
+      "%8s %8d %10.10s speed-up over the baseline with as many slots: %.2f (%.2f to %.2f, "
+      "%zu repeats)\n",
+      "", drafting.slots, drafting.drafter.c_str(), median, least, most, ratios.size());
   return {{"over_none", median},
           {"over_none_least", least},
           {"over_none_most", most},
@@ -194,70 +198,77 @@ Result<Json> BatchBench::MeasureSessions(int sessions) {
     PrintSetup(sessions, setup, baseline_speed);
     points.push_back(SetupJson(sessions, setup));
   }
-  // Setups come in pairs: without drafts, then with them.
+  // Setups come in pairs: without and with drafts.
   for (size_t i = 0; i + 1 < setups.size(); i += 2) {
-    points[i + 1].update(PrintGain(setups[i], setups[i + 1]));
+    points[i + 1].update(ReportSpeedup(setups[i], setups[i + 1]));
   }
   return points;
 }
 
 Result<Json> BatchBench::MeasureMixed() {
   std::printf(
-      "prompts of %d to %d tokens, answers of %d; first token and gap in seconds; most:\n"
-      "sequences that ran at the same time; aside: times that one gave up its memory\n",
+      "prompts of %d to %d tokens, answers of %d tokens\n"
+      "speed-up: tokens/s over those of one slot with drafter none\n"
+      "first med, first p95: time to the first token in seconds, median and 95th percentile\n"
+      "gap: longest time in seconds between two deliveries of an answer, if the pass between\n"
+      "them also processed a prompt\n"
+      "peak: most answers in a pass; aside: number of times that an answer was set aside\n",
       options_.shortest_prompt, std::min(options_.longest_prompt, longest_), options_.new_tokens);
-  std::printf("%8s %8s %10s %10s %6s %9s %9s %9s %6s %5s %6s\n", "sessions", "together", "drafter",
-              "tokens/s", "times", "first med", "first p95", "gap", "tau", "most", "aside");
+  std::printf("%8s %8s %10s %10s %8s %9s %9s %9s %6s %5s %6s\n", "sessions", "slots", "drafter",
+              "tokens/s", "speed-up", "first med", "first p95", "gap", "tau", "peak", "aside");
   Json points = Json::array();
   for (const int sessions : options_.sessions) {
-    FT_ASSIGN_OR_RETURN(const Json more, MeasureSessions(sessions));
-    points.insert(points.end(), more.begin(), more.end());
+    FT_ASSIGN_OR_RETURN(const Json session_points, MeasureSessions(sessions));
+    points.insert(points.end(), session_points.begin(), session_points.end());
   }
   return Json{{"points", std::move(points)}};
 }
 
-double MeanOf(const std::vector<double>& values, size_t count) {
+double MeanOfFirst(const std::vector<double>& values, size_t count) {
   const auto end = values.begin() + static_cast<std::ptrdiff_t>(count);
   return Ratio(std::accumulate(values.begin(), end, 0.0), static_cast<double>(count));
 }
 
 Result<Json> BatchBench::MeasureShared() {
-  constexpr int kDefaultRequests = 2000, kMaxOwnTokens = 200;  // kMaxOwnTokens: of SharedPrompts
+  constexpr int kDefaultRequests = 2000;
   const int requests = options_.requests > 0 ? options_.requests : kDefaultRequests;
   const int slots = options_.sessions.back();
   if (options_.shared_prefix + kMaxOwnTokens > longest_) {
-    return Error{"--shared-prefix: the model's context has room for " +
-                 std::to_string(std::max(0, longest_ - kMaxOwnTokens)) + " tokens"};
+    return Error{"--shared-prefix: found " + std::to_string(options_.shared_prefix) +
+                 ", expected at most " + std::to_string(std::max(0, longest_ - kMaxOwnTokens)) +
+                 ": the context must also hold up to " + std::to_string(kMaxOwnTokens) +
+                 " other prompt tokens and the answer"};
   }
   BatchWork work{SharedPrompts(text_, requests, options_.shared_prefix), options_.new_tokens};
   Generator& generator = *drafting_.generator;
-  FT_ASSIGN_OR_RETURN(const BatchRun hits, RunBatch(loaded_, generator, work, Options(slots)));
+  FT_ASSIGN_OR_RETURN(const BatchRun cached, RunBatch(loaded_, generator, work, Options(slots)));
   const size_t sample = std::min(work.prompts.size(), static_cast<size_t>(options_.sample));
   work.prompts.resize(sample);
-  SchedulerOptions uncached = Options(slots);
-  uncached.keeps_texts = false;
-  FT_ASSIGN_OR_RETURN(const BatchRun misses, RunBatch(loaded_, generator, work, uncached));
+  SchedulerOptions uncached_options = Options(slots);
+  uncached_options.keeps_texts = false;
+  FT_ASSIGN_OR_RETURN(const BatchRun uncached,
+                      RunBatch(loaded_, generator, work, uncached_options));
   for (size_t i = 0; i < sample; ++i) {
-    if (hits.answers[i] == misses.answers[i]) continue;
+    if (cached.answers[i] == uncached.answers[i]) continue;
     return Error{"answer " + std::to_string(i) + " differs if its prompt is cached: this is a bug"};
   }
-  const Counters& c = hits.counters;
-  const double tau = MeanOf(hits.written_a_cycle, hits.written_a_cycle.size());
-  const double tau_sample = MeanOf(hits.written_a_cycle, sample);
-  const double tau_misses = MeanOf(misses.written_a_cycle, sample);
-  std::printf("%d requests that share %d tokens, %d at once, drafter %s\n", requests,
+  const Counters& c = cached.counters;
+  const double tau = MeanOfFirst(cached.written_a_cycle, cached.written_a_cycle.size());
+  const double tau_sample = MeanOfFirst(cached.written_a_cycle, sample);
+  const double tau_uncached = MeanOfFirst(uncached.written_a_cycle, sample);
+  std::printf("%d requests that share %d tokens, slots %d, drafter %s\n", requests,
               options_.shared_prefix, slots, options_.draft.drafter.c_str());
   std::printf("prompt tokens          %lld\n", static_cast<long long>(c.prompt_tokens));
-  std::printf("of them cached         %lld\n", static_cast<long long>(c.cached_tokens));
+  std::printf("of which cached        %lld\n", static_cast<long long>(c.cached_tokens));
   std::printf("prompt rows computed   %lld\n", static_cast<long long>(c.prompt_rows));
-  std::printf("tau with hits          %.3f; of the first %zu %.3f, without hits %.3f\n", tau,
-              sample, tau_sample, tau_misses);
+  std::printf("tau, prefix cache on   %.3f; first %zu requests: %.3f, cache off: %.3f\n", tau,
+              sample, tau_sample, tau_uncached);
   std::printf("memory                 %.0f MiB at most, of %.0f\n",
               static_cast<double>(c.most_bytes) / kMebibyte,
               static_cast<double>(c.budget_bytes) / kMebibyte);
-  std::printf("at once                %d at most; set aside %lld times\n", c.most_running,
+  std::printf("concurrent sequences   %d at most; set aside %lld times\n", c.most_running,
               static_cast<long long>(c.set_aside));
-  std::printf("tokens a second        %.1f\n", hits.TokensPerSecond());
+  std::printf("tokens a second        %.1f\n", cached.TokensPerSecond());
   return Json{{"shared",
                {{"requests", requests},
                 {"shared_prefix", options_.shared_prefix},
@@ -271,11 +282,11 @@ Result<Json> BatchBench::MeasureShared() {
                 {"tau", tau},
                 {"sample", sample},
                 {"tau_sample", tau_sample},
-                {"tau_sample_without_hits", tau_misses},
+                {"tau_sample_without_hits", tau_uncached},
                 {"most_bytes", c.most_bytes},
                 {"budget_bytes", c.budget_bytes},
-                {"first_token_seconds_median", Percentile(hits.first_token, 0.5)},
-                {"tokens_per_second", hits.TokensPerSecond()}}}};
+                {"first_token_seconds_median", Percentile(cached.first_token, 0.5)},
+                {"tokens_per_second", cached.TokensPerSecond()}}}};
 }
 
 }  // namespace
@@ -285,7 +296,7 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
   app.get_option("--model")->required();
   AddDraftArgs(app, &options->draft);
   app.add_option("--sessions", options->sessions,
-                 "sequences generated at the same time, as in 1,4,8,16,32")
+                 "numbers of concurrent sequences, e.g. 1,4,8,16,32; --shared-prefix uses the last")
       ->delimiter(',')
       ->check(CLI::Range(1, 512));
   app.add_option("--requests", options->requests,
@@ -294,10 +305,10 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
   app.add_option("-n,--new-tokens", options->new_tokens, "tokens per answer")
       ->capture_default_str()
       ->check(CLI::Range(2, 1 << 20));
-  app.add_option("--shortest", options->shortest_prompt, "tokens of the shortest prompt")
+  app.add_option("--shortest", options->shortest_prompt, "length of the shortest prompt in tokens")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--longest", options->longest_prompt, "tokens of the longest prompt")
+  app.add_option("--longest", options->longest_prompt, "length of the longest prompt in tokens")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--data", options->data,
@@ -313,11 +324,13 @@ void AddBatchArgs(CLI::App& app, BatchOptions* options) {
                  "repetitions of each measurement; medians are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--shared-prefix", options->shared_prefix,
-                 "tokens of a prefix that all prompts share: measures what caching it saves")
+  app.add_option(
+         "--shared-prefix", options->shared_prefix,
+         "length in tokens of a prefix shared by all prompts; measures the prefix cache instead of "
+         "mixed lengths")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--sample", options->sample,
-                 "requests that --shared-prefix also answers without cached prompts")
+                 "with --shared-prefix: number of requests repeated without the prefix cache")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--json", options->json, "also write the figures to this file")
@@ -331,7 +344,8 @@ Status BenchBatch(const BatchOptions& options) {
                  ", expected at least " + std::to_string(options.shortest_prompt) +
                  " (--shortest)"};
   }
-  // With fewer requests, that many sessions would never run at once.
+  // A measurement of N sessions needs at least N requests; otherwise N sessions never run at the
+  // same time.
   const int most_sessions = options.shared_prefix > 0 ? options.sessions.back()
                                                       : *std::ranges::max_element(options.sessions);
   if (options.requests > 0 && options.requests < most_sessions) {

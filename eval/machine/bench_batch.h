@@ -1,5 +1,5 @@
-// foretoken bench batch: throughput and latency of many texts decoded simultaneously, against one
-// at a time.
+// foretoken bench batch: throughput and latency of many texts decoded simultaneously, compared with
+// decoding one at a time.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -15,8 +15,7 @@ struct BatchOptions {
   ModelArgs model;
   DraftArgs draft{.drafter = "auto"};
   std::string data, json;
-  // Numbers of texts decoded simultaneously, one measurement each; with shared_prefix only the last
-  // is used.
+  // Numbers of concurrent texts, a measurement for each; with shared_prefix only the last is used.
   std::vector<int> sessions = {1, 4, 8, 16, 32};
   int requests = 0;  // 0: two for each session; 2000 with shared_prefix
   // Tokens of an answer, of the shortest and of the longest prompt.
@@ -24,7 +23,7 @@ struct BatchOptions {
   int rows = 0, memory = 2048;  // SchedulerOptions::rows; SchedulerOptions::memory, in MiB
   int repeats = 1;
   int shared_prefix = 0;  // tokens shared by all prompts; above 0: measures the prefix cache
-  int sample = 50;        // requests that are also answered without the prefix cache
+  int sample = 50;        // with shared_prefix: requests repeated without the prefix cache
 };
 void AddBatchArgs(CLI::App& app, BatchOptions* options);
 // Errors: a file cannot be used; an option is invalid; an interrupt; an answer differs from the

@@ -26,7 +26,7 @@ double Macs(const ModelConfig& c, int rows, int logit_rows) {
 struct Sample {
   double seconds, limit;  // measured seconds; seconds at the measured bandwidth and peak
   double times_limit, bandwidth_share, peak_share;  // seconds / limit; fractions of 1
-  double loads;  // FirstCacheLoads before or after the pass, the lower of the two
+  double loads;  // L1LoadsPerSecond before or after the pass, the lower of the two
 };
 using Samples = std::vector<Sample>;
 
@@ -46,7 +46,7 @@ Sample Medians(const Samples& samples) {
 // Minimum total time of the consecutive passes in TimeConsecutivePasses, in seconds.
 constexpr double kDecodingSeconds = 0.05;
 
-// The share of the run's highest FirstCacheLoads above which a pass counts as undisturbed. A busy
+// The share of the run's highest L1LoadsPerSecond above which a pass counts as undisturbed. A busy
 // sibling hyperthread halves the loads.
 constexpr double kUndisturbed = 0.85;
 
@@ -58,10 +58,10 @@ struct Point {
 
 struct Outcome {
   MachineLimits limits;
-  Samples decoding;  // each the mean of consecutive one-row passes
+  Samples decoding;  // a sample is the mean of consecutive one-row passes
   std::vector<Point> curve;
-  Samples prompts;  // passes of kBenchRows rows with logits of the last
-  // The ranges of HandOver (seconds) and FirstCacheLoads between the passes.
+  Samples prompts;  // passes of kBenchRows rows with logits of the last row
+  // The ranges of HandOver (seconds) and L1LoadsPerSecond between the passes.
   double min_hand_over = 0, max_hand_over = 0, min_loads = 0, max_loads = 0;
 
   // Returns the ratio of the point's seconds to the seconds per row of the first point at its
@@ -71,7 +71,7 @@ struct Outcome {
                                     [&](const Point& p) { return p.context == point.context; });
     return Medians(point.passes).seconds / Medians(first->passes).seconds * first->rows;
   }
-  // Returns the passes before and after which FirstCacheLoads was near the run's maximum, so that
+  // Returns the passes before and after which L1LoadsPerSecond was near the run's maximum, so that
   // presumably no other process used the cores.
   Samples Undisturbed(const Samples& passes) const {
     Samples undisturbed;
@@ -103,7 +103,7 @@ class Measurement {
   Result<Outcome> Run() {
     Outcome outcome;
     FT_ASSIGN_OR_RETURN(outcome.limits, MeasureLimits(pool_, 2));
-    loads_.push_back(outcome.limits.first_cache_loads);
+    loads_.push_back(outcome.limits.l1_loads);
     for (const int context : options_.contexts) {
       TimedPasses sequence(model_, cache_type_, context);
       FT_RETURN_IF_ERROR(sequence.status());
@@ -160,7 +160,7 @@ class Measurement {
     const double seconds = pass();
     // Measured once between two passes, and right after a pass, not right before one: threads that
     // have just finished or begun to wait sometimes make the next pass much slower.
-    loads_.push_back(FirstCacheLoads(pool_));
+    loads_.push_back(L1LoadsPerSecond(pool_));
     const double macs = Macs(model_.config(), rows, logit_rows);
     const double limit = std::max(bytes / bandwidth, macs / peak);
     return {seconds,
@@ -218,8 +218,8 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
               kUndisturbed * outcome.max_loads * 1e-9);
   PrintPrompt(outcome);
   std::printf(
-      "                                              undisturbed passes alone\n"
-      "context  rows        ms   ratio  times the limit      ms  times   of\n");
+      "                                                   undisturbed passes only\n"
+      "context  rows        ms   ratio  times the limit       ms  times the limit  passes\n");
   for (const Point& p : outcome.curve) {
     const Sample all = Medians(p.passes);
     std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
@@ -227,11 +227,11 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
     const Samples undisturbed = outcome.Undisturbed(p.passes);
     if (!undisturbed.empty()) {
       const Sample medians = Medians(undisturbed);
-      std::printf(" %8.2f %6.2f", medians.seconds * 1e3, medians.times_limit);
+      std::printf(" %8.2f %16.2f", medians.seconds * 1e3, medians.times_limit);
     } else {
-      std::printf(" %8s %6s", "-", "-");
+      std::printf(" %8s %16s", "-", "-");
     }
-    std::printf(" %2zu/%zu\n", undisturbed.size(), p.passes.size());
+    std::printf("  %zu of %zu\n", undisturbed.size(), p.passes.size());
   }
 }
 

@@ -28,8 +28,8 @@ namespace {
 struct LevelTime {
   std::string tree;
   int depth = 0;             // reached by the drafts of args.depth levels
-  double first_seconds = 0;  // median of a draft of one level
-  // Mean of each further level, from the difference of medians; first_seconds if depth is 1.
+  double first_seconds = 0;  // median time of a draft of one level
+  // Mean time of a further level, from the difference of medians; first_seconds if depth is 1.
   double level_seconds = 0;
 };
 
@@ -196,7 +196,7 @@ void PrintParts(const BenchDraftArgs& args, Backend& backend, TimedPasses& passe
     std::printf("  %-28s %7.3f ms per thread\n", part.name.c_str(),
                 part.seconds / backend.threads() * scale);
   }
-  std::puts("  (other: work outside of the backend's operations, as in the drafter)");
+  std::puts("  (other: work outside of the backend's operations, for example in the drafter)");
 }
 
 // Times drafts of one level and of args.depth levels, interleaved.

@@ -9,9 +9,9 @@
 namespace foretoken {
 namespace {
 
-// Minimum total bytes of the copies of a weight. They are used in rotation, so that none is still
-// in a cache when it is used again.
-constexpr size_t kWorkingSet = size_t{256} << 20;
+// Each weight is loaded as several copies, of at least this size in total. Products use the copies
+// in rotation, so that weights come from memory and not from a (smaller) cache.
+constexpr size_t kWorkingSetBytes = size_t{256} << 20;
 
 struct Product {
   const char* name;
@@ -26,9 +26,9 @@ std::vector<Product> ProductsOf(const ModelConfig& c) {
           {"head", c.vocab, c.hidden}};
 }
 
-// Random weights in file format. One row is repeated: the speed of products does not depend on
-// values.
-std::vector<std::byte> RandomBytes(DType type, int64_t rows, int64_t cols) {
+// Returns random weights, quantised as in a model file. All rows are equal, because the speed of a
+// product does not depend on the values.
+std::vector<std::byte> RandomWeightBytes(DType type, int64_t rows, int64_t cols) {
   std::mt19937 rng(1);
   std::normal_distribution<float> normal(0.0f, 0.02f);
   std::vector<float> row(static_cast<size_t>(cols));
@@ -45,9 +45,9 @@ std::vector<std::byte> RandomBytes(DType type, int64_t rows, int64_t cols) {
 using Weights = std::vector<std::unique_ptr<Weight>>;
 
 Result<Weights> LoadCopies(Backend& backend, DType type, const Product& product) {
-  const std::vector<std::byte> bytes = RandomBytes(type, product.outputs, product.inputs);
+  const std::vector<std::byte> bytes = RandomWeightBytes(type, product.outputs, product.inputs);
   Weights copies;
-  for (size_t held = 0; held < kWorkingSet; held += bytes.size()) {
+  for (size_t copied = 0; copied < kWorkingSetBytes; copied += bytes.size()) {
     FT_ASSIGN_OR_RETURN(Backend::LoadedWeight loaded,
                         backend.LoadWeight(type, product.outputs, product.inputs, bytes.data()));
     copies.push_back(std::move(loaded.weight));
@@ -55,7 +55,8 @@ Result<Weights> LoadCopies(Backend& backend, DType type, const Product& product)
   return copies;
 }
 
-// Returns the median seconds of a product with `rows` rows.
+// Returns the time of a product with `rows` rows, in seconds: the median over repeats of the mean
+// over the copies.
 Result<double> TimeProduct(Backend& backend, const Weights& copies, int rows, int repeats) {
   const int64_t outputs = copies[0]->rows(), inputs = copies[0]->cols();
   FT_ASSIGN_OR_RETURN(const Buffer x, backend.Allocate(DType::kF32, rows, inputs));
@@ -63,14 +64,14 @@ Result<double> TimeProduct(Backend& backend, const Weights& copies, int rows, in
   const std::vector<float> ones(static_cast<size_t>(rows * inputs), 1.0f);
   backend.Upload(ones.data(), x.tensor);
   std::vector<double> seconds;
-  for (int i = -1; i < repeats; ++i) {
-    const double pass = Seconds([&] {
+  for (int i = -1; i < repeats; ++i) {  // -1: warms up
+    const double round_seconds = Seconds([&] {
       for (const std::unique_ptr<Weight>& w : copies) {
         const LinearOut group[] = {{.weight = w.get(), .out = y.tensor}};
         backend.Linear(x.tensor, group);
       }
     });
-    if (i >= 0) seconds.push_back(pass / static_cast<double>(copies.size()));
+    if (i >= 0) seconds.push_back(round_seconds / static_cast<double>(copies.size()));
   }
   FT_RETURN_IF_ERROR(backend.TakeFailure());
   return Median(std::move(seconds));
@@ -78,13 +79,15 @@ Result<double> TimeProduct(Backend& backend, const Weights& copies, int rows, in
 
 Json Report(DType type, const Product& product, const Weight& w, int rows, double seconds,
             const MachineLimits& limits) {
-  const double bytes = static_cast<double>(w.bytes()) / seconds;
-  const double macs = static_cast<double>(product.outputs * product.inputs) * rows / seconds;
+  const double bytes_per_second = static_cast<double>(w.bytes()) / seconds;
+  const double macs_per_second =
+      static_cast<double>(product.outputs * product.inputs) * rows / seconds;
   const std::string name(DTypeName(type));
   std::printf("%-5s %-13s %6lld x %-6lld %4d %9.3f %7.1f %7.0f %8.0f%% %6.0f%%\n", name.c_str(),
               product.name, static_cast<long long>(product.outputs),
-              static_cast<long long>(product.inputs), rows, seconds * 1e3, bytes * 1e-9,
-              macs * 1e-9, 100 * bytes / limits.bandwidth(), 100 * macs / limits.Peak(type));
+              static_cast<long long>(product.inputs), rows, seconds * 1e3, bytes_per_second * 1e-9,
+              macs_per_second * 1e-9, 100 * bytes_per_second / limits.bandwidth(),
+              100 * macs_per_second / limits.Peak(type));
   std::fflush(stdout);
   return {{"type", name},
           {"product", product.name},
@@ -92,10 +95,10 @@ Json Report(DType type, const Product& product, const Weight& w, int rows, doubl
           {"inputs", product.inputs},
           {"rows", rows},
           {"seconds", seconds},
-          {"bytes_per_second", bytes},
-          {"macs_per_second", macs},
-          {"bandwidth_fraction", bytes / limits.bandwidth()},
-          {"peak_fraction", macs / limits.Peak(type)}};
+          {"bytes_per_second", bytes_per_second},
+          {"macs_per_second", macs_per_second},
+          {"bandwidth_fraction", bytes_per_second / limits.bandwidth()},
+          {"peak_fraction", macs_per_second / limits.Peak(type)}};
 }
 
 }  // namespace
@@ -108,10 +111,12 @@ Status BenchKernels(const BenchOptions& options) {
                       NewBackend(options.backend, {.threads = options.threads}));
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
   FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(*pool, 3));
-  std::printf("%s, %d threads, %.1f GB/s; fractions of it and of the type's multiply-add peak\n",
-              backend->Name().c_str(), limits.threads, limits.bandwidth() * 1e-9);
+  std::printf("%s, %d threads, read bandwidth %.1f GB/s\n", backend->Name().c_str(), limits.threads,
+              limits.bandwidth() * 1e-9);
   std::printf(
-      "type  product       shape           rows        ms    GB/s   GMAC/s   bytes   peak\n");
+      "columns bandwidth and peak: per cent of the read bandwidth, and of the type's peak rate of\n"
+      "multiply-adds\n"
+      "type  product       shape           rows        ms    GB/s  GMAC/s bandwidth    peak\n");
   Json products = Json::array();
   for (DType type : types) {
     for (const Product& product : ProductsOf(config)) {

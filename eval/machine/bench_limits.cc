@@ -1,4 +1,5 @@
-// foretoken bench limits: measures read bandwidth, multiply-add rates and dispatch latency.
+// foretoken bench limits: measures read bandwidth, multiply-add rates, loads from L1 caches and
+// dispatch latency.
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -57,7 +58,8 @@ double ReadBandwidth::Measure(int readers) {
   const double seconds = Seconds([&] {
     pool_.Run([&](int thread) {
       if (thread >= readers) return;
-      sum.fetch_add(ReadLines(data_.get() + static_cast<size_t>(thread) * part, part, streams_));
+      sum.fetch_add(
+          ReadCacheLines(data_.get() + static_cast<size_t>(thread) * part, part, streams_));
     });
   });
   return static_cast<double>(part) * readers / seconds;
@@ -85,7 +87,7 @@ double HandOver(ThreadPool& pool) {
   return Median(std::move(seconds)) / kJobs;
 }
 
-double FirstCacheLoads(ThreadPool& pool) { return SumOverThreads(pool, FirstCacheLoadRate); }
+double L1LoadsPerSecond(ThreadPool& pool) { return SumOverThreads(pool, ThreadL1LoadsPerSecond); }
 
 Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats) {
   MachineLimits limits;
@@ -99,8 +101,7 @@ Result<MachineLimits> MeasureLimits(ThreadPool& pool, int repeats) {
     limits.int8_macs = std::max(limits.int8_macs, SumOverThreads(pool, Int8Peak));
     limits.bf16_macs = std::max(limits.bf16_macs, SumOverThreads(pool, Bf16Peak));
     limits.f32_macs = std::max(limits.f32_macs, SumOverThreads(pool, F32Peak));
-    limits.first_cache_loads =
-        std::max(limits.first_cache_loads, SumOverThreads(pool, FirstCacheLoadRate));
+    limits.l1_loads = std::max(limits.l1_loads, SumOverThreads(pool, ThreadL1LoadsPerSecond));
   }
   limits.hand_over = HandOver(pool);
   for (std::vector<double>& r : reads) limits.read_bytes.push_back(Median(std::move(r)));
@@ -120,7 +121,7 @@ Json LimitsJson(const MachineLimits& limits) {
           {"int8_macs_per_second", limits.int8_macs},
           {"bf16_macs_per_second", limits.bf16_macs},
           {"f32_macs_per_second", limits.f32_macs},
-          {"first_cache_words_per_second", limits.first_cache_loads},
+          {"first_cache_words_per_second", limits.l1_loads},
           {"hand_over_seconds", limits.hand_over}};
 }
 
@@ -145,7 +146,7 @@ Status BenchLimits(const BenchOptions& options) {
   FT_ASSIGN_OR_RETURN(OutputFile json, OutputFile::Open(options.json));
   FT_ASSIGN_OR_RETURN(const auto pool, ThreadPool::Create(options.threads));
   FT_ASSIGN_OR_RETURN(const MachineLimits limits, MeasureLimits(*pool, options.repeats));
-  std::printf("read bandwidth (larger than any cache)\n");
+  std::printf("read bandwidth, from a buffer larger than any cache\n");
   for (size_t t = 0; t < limits.read_bytes.size(); ++t) {
     std::printf("  %2zu thread%s %8.1f GB/s\n", t + 1, t == 0 ? " " : "s",
                 limits.read_bytes[t] * 1e-9);
@@ -154,7 +155,7 @@ Status BenchLimits(const BenchOptions& options) {
               limits.threads, limits.int8_macs * 1e-9, limits.bf16_macs * 1e-9,
               limits.f32_macs * 1e-9);
   std::printf("loads from L1 caches, %d threads\n  %8.1f G words/s\n", limits.threads,
-              limits.first_cache_loads * 1e-9);
+              limits.l1_loads * 1e-9);
   if (limits.threads > 1) {
     std::printf("hand-over to %d threads and back\n  %.2f us\n", limits.threads,
                 limits.hand_over * 1e6);

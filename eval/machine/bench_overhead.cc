@@ -66,7 +66,7 @@ std::vector<Token> ZipfText(int vocab, int length) {
 
 // Medians over the steps, in seconds.
 struct StepTimes {
-  int nodes = 0;  // of a step's tree, with its root
+  int nodes = 0;  // nodes of a step's tree, root included
   double step = 0, forward = 0, draft = 0;
   double overhead_seconds() const { return step - forward; }
 };

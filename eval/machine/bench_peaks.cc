@@ -12,43 +12,44 @@
 namespace foretoken {
 namespace {
 
-constexpr int64_t kRounds = 2'000'000;  // of kAccumulators instructions: about ten milliseconds
+// Iterations of a loop over kAccumulators instructions; about ten milliseconds in total.
+constexpr int64_t kRounds = 2'000'000;
 constexpr int kAccumulators = 12;
 
 using Clock = std::chrono::steady_clock;
 
-// Returns the best rate of five runs of `loop`, which does kRounds * kAccumulators * lanes
-// multiply-adds.
-double BestRate(void (*loop)(), double lanes) {
+// Returns the best rate of five runs of `loop`, in multiply-adds per second. `loop` does kRounds *
+// kAccumulators * macs_per_instruction of them.
+double BestRate(void (*loop)(), double macs_per_instruction) {
   double best = 0;
   for (int i = 0; i < 5; ++i) {
     const Clock::time_point start = Clock::now();
     loop();
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::max(best, static_cast<double>(kRounds) * kAccumulators * lanes / seconds);
+    best = std::max(best,
+                    static_cast<double>(kRounds) * kAccumulators * macs_per_instruction / seconds);
   }
   return best;
 }
 
 #if defined(__x86_64__)
 
-// Assembly, because compilers sometimes spill an accumulator to memory.
-#define FT_ON(op, reg, n) op " %%" reg "15, %%" reg "15, %%" reg #n "\n\t"
+// Assembly, because compilers sometimes spill an accumulator to memory. FT_OP_ON_REG applies `op`
+// to register n, with register 15 as both sources.
+#define FT_OP_ON_REG(op, reg, n) op " %%" reg "15, %%" reg "15, %%" reg #n "\n\t"
 // clang-format 14 is not stable on these lines.
 // clang-format off
-#define FT_ON_ALL(op, reg)                                                                  \
-  FT_ON(op, reg, 0)                                                                         \
-  FT_ON(op, reg, 1)                                                                         \
-  FT_ON(op, reg, 2)                                                                         \
-  FT_ON(op, reg, 3)                                                                         \
-  FT_ON(op, reg, 4) FT_ON(op, reg, 5) FT_ON(op, reg, 6) FT_ON(op, reg, 7) FT_ON(op, reg, 8) \
-      FT_ON(op, reg, 9) FT_ON(op, reg, 10) FT_ON(op, reg, 11)
+#define FT_OP_ON_ALL(op, reg)                                                  \
+  FT_OP_ON_REG(op, reg, 0) FT_OP_ON_REG(op, reg, 1) FT_OP_ON_REG(op, reg, 2)   \
+  FT_OP_ON_REG(op, reg, 3) FT_OP_ON_REG(op, reg, 4) FT_OP_ON_REG(op, reg, 5)   \
+  FT_OP_ON_REG(op, reg, 6) FT_OP_ON_REG(op, reg, 7) FT_OP_ON_REG(op, reg, 8)   \
+  FT_OP_ON_REG(op, reg, 9) FT_OP_ON_REG(op, reg, 10) FT_OP_ON_REG(op, reg, 11)
 // clang-format on
 // Twelve accumulators hide the latency; register 15 holds zeros.
-#define FT_PEAK_LOOP(name, reg, clear, op)                                                 \
-  void name() {                                                                            \
-    asm volatile(FT_ON_ALL(clear, reg) FT_ON(clear, reg, 15)::: FT_CLOBBERS);              \
-    for (int64_t i = 0; i < kRounds; ++i) asm volatile(FT_ON_ALL(op, reg)::: FT_CLOBBERS); \
+#define FT_PEAK_LOOP(name, reg, clear, op)                                                    \
+  void name() {                                                                               \
+    asm volatile(FT_OP_ON_ALL(clear, reg) FT_OP_ON_REG(clear, reg, 15)::: FT_CLOBBERS);       \
+    for (int64_t i = 0; i < kRounds; ++i) asm volatile(FT_OP_ON_ALL(op, reg)::: FT_CLOBBERS); \
   }
 #define FT_CLOBBERS                                                                        \
   "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", \
@@ -61,8 +62,8 @@ FT_PEAK_LOOP(Int8Avx2, "ymm", "vpxor", "vpmaddubsw")
 FT_PEAK_LOOP(F32Avx2, "ymm", "vpxor", "vfmadd231ps")
 #undef FT_PEAK_LOOP
 #undef FT_CLOBBERS
-#undef FT_ON_ALL
-#undef FT_ON
+#undef FT_OP_ON_ALL
+#undef FT_OP_ON_REG
 
 // AMX tile configuration: tiles 0 to 3 accumulate 16 rows x 16 outputs, summed over 64 bytes of
 // inputs; tiles 4 and 5 hold the operands.
@@ -71,28 +72,29 @@ struct alignas(64) TileShapes {
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16};
 };
-#define FT_TILE_LOOP(name, op)                                                    \
-  void name() {                                                                   \
-    const TileShapes shapes;                                                      \
-    asm volatile("ldtilecfg %0" ::"m"(shapes));                                   \
-    for (int64_t i = 0; i < kRounds * kAccumulators / kTileShare; ++i) {          \
-      asm volatile(op " %tmm5, %tmm4, %tmm0\n\t" op " %tmm5, %tmm4, %tmm1\n\t" op \
-                      " %tmm5, %tmm4, %tmm2\n\t" op " %tmm5, %tmm4, %tmm3");      \
-    }                                                                             \
-    asm volatile("tilerelease");                                                  \
+// A tile instruction takes much longer than a vector instruction. So a tile loop runs one iteration
+// of four tile instructions where a vector loop executes kVectorOpsPerTileRound instructions. The
+// callers of BestRate scale by 4 / kVectorOpsPerTileRound.
+constexpr int64_t kVectorOpsPerTileRound = 64;
+#define FT_TILE_LOOP(name, op)                                                       \
+  void name() {                                                                      \
+    const TileShapes shapes;                                                         \
+    asm volatile("ldtilecfg %0" ::"m"(shapes));                                      \
+    for (int64_t i = 0; i < kRounds * kAccumulators / kVectorOpsPerTileRound; ++i) { \
+      asm volatile(op " %tmm5, %tmm4, %tmm0\n\t" op " %tmm5, %tmm4, %tmm1\n\t" op    \
+                      " %tmm5, %tmm4, %tmm2\n\t" op " %tmm5, %tmm4, %tmm3");         \
+    }                                                                                \
+    asm volatile("tilerelease");                                                     \
   }
-// BestRate counts kRounds * kAccumulators instructions. The tile loops run one round of four tile
-// instructions for each kTileShare of them.
-constexpr int64_t kTileShare = 64;
 FT_TILE_LOOP(Int8Amx, "tdpbusd")
 FT_TILE_LOOP(Bf16Amx, "tdpbf16ps")
 #undef FT_TILE_LOOP
 
 bool IsBestIsa(CpuIsa isa) { return AvailableCpuIsas().back() == isa; }
 
-bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
-bool HasBf16() { return HasVnni() && __builtin_cpu_supports("avx512bf16"); }
-bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
+bool HasAvx512Vnni() { return __builtin_cpu_supports("avx512vnni"); }
+bool HasAvx512Bf16() { return HasAvx512Vnni() && __builtin_cpu_supports("avx512bf16"); }
+bool HasAvx2Fma() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 #endif
 
@@ -105,7 +107,9 @@ void F32Portable() {
   for (float a : acc) sink = sink + a;
 }
 
-// Reads `bytes` bytes in kStreams interleaved streams, prefetching kPrefetchBytes ahead in each.
+// Loads the first word of every cache line of `bytes` bytes (a multiple of 64 * kStreams) and
+// returns the sum. The bytes are split into kStreams contiguous streams, which are read
+// alternately, each with a prefetch kPrefetchBytes ahead.
 template <size_t kStreams, size_t kPrefetchBytes>
 uint64_t ReadStreams(const std::byte* data, size_t bytes) {
   constexpr size_t kLine = 64;
@@ -127,47 +131,50 @@ uint64_t ReadStreams(const std::byte* data, size_t bytes) {
 
 double Int8Peak() {
 #if defined(__x86_64__)
-  if (IsBestIsa(CpuIsa::kAmx)) return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kTileShare);
-  if (HasVnni()) return BestRate(Int8Avx512, 64);
+  if (IsBestIsa(CpuIsa::kAmx))
+    return BestRate(Int8Amx, 4.0 * 16 * 16 * 64 / kVectorOpsPerTileRound);
+  if (HasAvx512Vnni()) return BestRate(Int8Avx512, 64);
   if (IsBestIsa(CpuIsa::kAvxVnni)) return BestRate(Int8AvxVnni, 32);
-  // Halved, because every vpmaddubsw needs a second instruction that adds pairs of products.
-  if (HasAvx2()) return BestRate(Int8Avx2, 32) / 2;
+  // Halved: vpmaddubsw does not accumulate, so kernels need at least one more instruction for each
+  // (vpaddw), which adds its sums of two products to an accumulator.
+  if (HasAvx2Fma()) return BestRate(Int8Avx2, 32) / 2;
 #endif
   return F32Peak();
 }
 
 double Bf16Peak() {
 #if defined(__x86_64__)
-  if (IsBestIsa(CpuIsa::kAmx)) return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kTileShare);
-  if (HasBf16()) return BestRate(Bf16Avx512, 32);
+  if (IsBestIsa(CpuIsa::kAmx))
+    return BestRate(Bf16Amx, 4.0 * 16 * 16 * 32 / kVectorOpsPerTileRound);
+  if (HasAvx512Bf16()) return BestRate(Bf16Avx512, 32);
 #endif
   return F32Peak();
 }
 
 double F32Peak() {
 #if defined(__x86_64__)
-  if (HasVnni()) return BestRate(F32Avx512, 16);
-  if (HasAvx2()) return BestRate(F32Avx2, 8);
+  if (HasAvx512Vnni()) return BestRate(F32Avx512, 16);
+  if (HasAvx2Fma()) return BestRate(F32Avx2, 8);
 #endif
   return BestRate(F32Portable, 1);
 }
 
-double FirstCacheLoadRate() {
+double ThreadL1LoadsPerSecond() {
   constexpr int kWords = 512, kUnrolled = 8;
-  constexpr int64_t kTimes = 40'000;
+  constexpr int64_t kRepeats = 40'000;
   alignas(64) const volatile uint64_t words[kWords] = {};
   const Clock::time_point start = Clock::now();
-  for (int64_t time = 0; time < kTimes; ++time) {
+  for (int64_t repeat = 0; repeat < kRepeats; ++repeat) {
     for (const volatile uint64_t* at = words; at < words + kWords; at += kUnrolled) {
       (void)at[0], (void)at[1], (void)at[2], (void)at[3];
       (void)at[4], (void)at[5], (void)at[6], (void)at[7];
     }
   }
-  return static_cast<double>(kTimes) * kWords /
+  return static_cast<double>(kRepeats) * kWords /
          std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-uint64_t ReadLines(const std::byte* data, size_t bytes, int streams) {
+uint64_t ReadCacheLines(const std::byte* data, size_t bytes, int streams) {
   return streams == 1 ? ReadStreams<1, 2048>(data, bytes) : ReadStreams<4, 4096>(data, bytes);
 }
 

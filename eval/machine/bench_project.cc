@@ -15,7 +15,7 @@ struct Costs {
   double one_row = 0, verify = 0, level = 0;
 };
 
-// Times the three passes. They are interleaved, so that a temporary slowdown of the machine affects
+// Times the three kinds of pass, interleaved, so that a temporary slowdown of the machine affects
 // all of them.
 Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft) {
   const DType cache = DType::kF16;
@@ -36,18 +36,17 @@ Result<Costs> Measure(const ProjectOptions& options, Model& target, Model& draft
   return Costs{Median(one_row), Median(verify), Median(level)};
 }
 
-// `cycle`: seconds; `rate`: tokens per second.
 struct Projection {
-  double cycle = 0, rate = 0, speedup = 0, break_even_tau = 0;
+  double cycle_seconds = 0, tokens_per_second = 0, speedup = 0;
+  double break_even_tau = 0;  // the tau at which the speed-up is 1
 };
 
-// M-2: a cycle drafts, then verifies, and emits tau tokens. `break_even_tau`: the tau at which the
-// speed-up is 1.
+// M-2: a cycle drafts, then verifies, and emits tau tokens.
 Projection Project(const ProjectOptions& options, const Costs& costs) {
-  Projection p{.cycle = costs.verify + options.levels * costs.level};
-  p.rate = options.tau / p.cycle;
-  p.speedup = p.rate * costs.one_row;
-  p.break_even_tau = p.cycle / costs.one_row;
+  Projection p{.cycle_seconds = costs.verify + options.levels * costs.level};
+  p.tokens_per_second = options.tau / p.cycle_seconds;
+  p.speedup = p.tokens_per_second * costs.one_row;
+  p.break_even_tau = p.cycle_seconds / costs.one_row;
   return p;
 }
 
@@ -66,7 +65,8 @@ void Print(const ProjectOptions& options, const Costs& costs, const Projection& 
   std::printf(
       "projection, nothing was decoded: %d levels and a pass take %.2f ms; at tau %.2f\n"
       "that is %.2f tokens/s, %.2fx the baseline. The speed-up exceeds 1 above tau %.2f.\n",
-      options.levels, p.cycle * 1e3, options.tau, p.rate, p.speedup, p.break_even_tau);
+      options.levels, p.cycle_seconds * 1e3, options.tau, p.tokens_per_second, p.speedup,
+      p.break_even_tau);
 }
 
 // Makes the draft: a model of the shape options.draft, or one layer of the target's shape, like the
@@ -106,8 +106,8 @@ Status BenchProject(const ProjectOptions& options) {
                           {"plain_seconds", costs.one_row},
                           {"verify_seconds", costs.verify},
                           {"level_seconds", costs.level},
-                          {"cycle_seconds", p.cycle},
-                          {"tokens_per_second", p.rate},
+                          {"cycle_seconds", p.cycle_seconds},
+                          {"tokens_per_second", p.tokens_per_second},
                           {"speedup", p.speedup},
                           {"tau_even", p.break_even_tau}});
 }

@@ -18,7 +18,7 @@
 namespace foretoken {
 namespace {
 
-constexpr int kPaperLayers = 32;  // of the 7B models in the papers
+constexpr int kPaperLayers = 32;  // layers of the papers' 7B models, used if no model is loaded
 
 // Reads a built-in table by name, or a user's .json file. `layers`: the model's number of layers.
 Result<PaperTable> LoadPaperTable(const std::string& name, int layers) {
@@ -156,7 +156,8 @@ void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args) {
                  "repeatable (default: *-KEY-TYPE.gguf in drafts/ beside the model)")
       ->type_name("KEY=FILE")
       ->allow_extra_args(false);
-  app.add_option("--limit", args->limit, "maximum questions per part, taken evenly (all)")
+  app.add_option("--limit", args->limit,
+                 "maximum number of questions per part, evenly spaced (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   args->new_tokens = app.get_option("--new-tokens")->default_str("the paper's");

@@ -25,7 +25,8 @@ struct BenchPaperArgs {
 };
 
 void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args);
-// Returns the exit status. Errors: an unknown or malformed table, missing files, those of RunSpec.
+// Returns the exit status. Errors: an unknown or malformed table; those of Load,
+// PaperDraftFiles::Create and the table's evaluator; an unwritable file.
 Result<int> BenchPaper(BenchPaperArgs& args);
 
 }  // namespace foretoken

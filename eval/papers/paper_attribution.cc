@@ -50,15 +50,15 @@ Result<PaperOutcome> EvaluateAttribution(const BenchPaperArgs& args, const Loade
     }
     const AttributionOptions options = AttributionOf(method, args, data.string());
     FT_ASSIGN_OR_RETURN(const auto attribution, ScoreAttribution(options, loaded));
-    const AttributionScore& score = scores[m] = attribution.scores.at(0);
+    const AttributionScore& score = scores[m] = attribution.by_min_tokens.at(0);
     outcome.results.push_back({{"method", method.name},
                                {"asked", attribution.asked},
                                {"skipped", attribution.skipped},
                                {"quoted", score.quoted},
                                {"attributed", score.attributed},
                                {"correct", score.correct}});
-    question_summary = table.parts[0].questions + ": " + attribution.QuestionSummary() +
-                       ".";  // the same for all methods
+    // Equal for all methods.
+    question_summary = table.parts[0].questions + ": " + attribution.QuestionSummary() + ".";
   }
   if (!question_summary.empty()) outcome.notes.push_back(question_summary);
   outcome.cells = [scores, &table](const PaperKey& cell) -> std::optional<PaperValue> {

@@ -26,7 +26,7 @@ struct PaperSample {
 
 struct PaperValue {
   double value = 0;
-  // At the 95 % level. Only metrics that depend on time have one, and means over parts have none.
+  // The 95 % interval. Only metrics that depend on time have one; means over parts have none.
   std::optional<Interval> interval;
 };
 

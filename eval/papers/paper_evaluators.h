@@ -13,8 +13,8 @@ namespace foretoken {
 
 struct PaperOutcome {
   PaperCells cells;
-  std::vector<std::string> notes;  // for PaperHeader
-  Json results = Json::array();    // for the JSON file, besides the cells
+  std::vector<std::string> notes;  // PaperHeader::notes
+  Json results = Json::array();    // "results" of the JSON file
   // Whether an answer differs from the baseline's although its verifier promises the same text.
   bool broken = false;
 };

@@ -124,7 +124,7 @@ Status PlanQuestions(const PaperTable& table, const std::string& folder, int lim
   plan->questions.reserve(ordered.size());
   for (auto& [key, question] : ordered) plan->questions.push_back(std::move(question));
   if (!plan->questions.empty()) return {};
-  return Error{table.name + ": --questions " + folder + " holds no questions for this table"};
+  return Error{table.name + ": --questions " + folder + " contains no questions for this table"};
 }
 
 Result<SpecRun> RunPaperQuestions(const BenchPaperArgs& args, const LoadedModel& loaded,

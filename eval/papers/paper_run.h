@@ -21,13 +21,13 @@ struct PaperCombination {
 struct PaperPlan {
   std::vector<SpecMethod> methods;  // baselines included
   std::vector<PaperCombination> combinations;
-  std::vector<SpecQuestion> questions;  // of all parts, interleaved; `task` is the part's index
+  std::vector<SpecQuestion> questions;  // from all parts, interleaved; `task` is the part's index
   std::vector<std::string> notes;       // why rows or columns stay empty
 };
 
-// Adds the methods that can be run to `plan`, with their baselines, and a note for each that
-// cannot. Errors: a draft's key that drafts.json lacks; none of the speculative methods can be run
-// (the message says why).
+// Adds the methods that can be run to `plan`, with their baselines, and a note for each method that
+// cannot be run. Errors: a draft's key that drafts.json lacks; none of the speculative methods can
+// be run (the message says why).
 Status PlanMethods(const PaperTable& table, const PaperDraftFiles& files, PaperPlan* plan);
 // Adds the questions of the parts whose files are in `folder` to `plan`, at most `limit` of each
 // (0: all). Parts are interleaved in proportion to their sizes, so that a run that ends early has

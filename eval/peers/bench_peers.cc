@@ -30,7 +30,8 @@ constexpr const char* kAutoDrafter = "auto";  // the name of our drafter and of 
 struct PeerRow {
   std::string engine, mode;
   std::vector<double> rates;
-  int same_text = 0;  // ours: answers equal to our baseline's; peers: answers that contain it
+  // Answers equal to our baseline's; in a peer's row, answers that contain our baseline's.
+  int same_text = 0;
 };
 
 class PeerBench {
@@ -97,8 +98,8 @@ class PeerBench {
     }
     for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
     std::puts(
-        "- Medians over answers of tokens a second after the prompt, each program's own "
-        "clock; the programs were interleaved question by question.");
+        "- tokens/s: the median over answers, without the prompt, by each program's own clock. The "
+        "programs were interleaved question by question.");
   }
 
   Json ToJson() const {
@@ -236,7 +237,8 @@ void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
       ->type_name("FOLDER");
   app.add_option("--draft-model", args->draft_model, "a small model for both engines, a .gguf file")
       ->type_name("FILE");
-  app.add_option("--limit", args->limit, "maximum questions, taken evenly from the file (all)")
+  app.add_option("--limit", args->limit,
+                 "maximum number of questions, evenly spaced in the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   app.add_option("--json", args->json, "write the results as JSON")

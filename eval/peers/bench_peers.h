@@ -18,7 +18,8 @@ struct BenchPeersArgs {
 };
 
 void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args);
-// Errors: no other engine on the machine, a model that is not a GGUF file, those of RunSpec.
+// Errors: those of ReadSpecQuestions, Load and RunSpec; no other engine on the machine; a model
+// that is not a GGUF file; a failure of the other engine's baseline; an unwritable file.
 Status BenchPeers(BenchPeersArgs& args);
 
 }  // namespace foretoken

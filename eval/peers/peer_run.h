@@ -1,4 +1,4 @@
-// Runs another engine's command line on a prompt and reads the speed that it reports.
+// Runs another engine's command-line tool on a prompt and parses the speed that it reports.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ std::vector<PeerMode> FindPeers(const std::string& folder, const std::string& dr
 
 struct PeerAnswer {
   std::string text;
-  double tokens_per_second = 0;  // without prefill; 0 for an empty answer
+  double tokens_per_second = 0;  // decoding rate, without prefill; 0 if the peer reports "inf"
 };
 
 // The arguments shared by all command lines. Decoding is greedy.
@@ -33,8 +33,8 @@ struct PeerTask {
 };
 
 // Runs the mode's commands in order until one answers, and removes the failed ones from `mode`.
-// Errors: no command answers (the message says why the last one could not be started, or holds the
-// last line that it wrote to stderr).
+// Errors: no command was found, or none answers (the message says why the last one could not be
+// run, or ends with the last non-blank line of its stderr).
 Result<PeerAnswer> AskPeer(PeerMode* mode, const PeerTask& task);
 
 // Parses tokens per second from a peer's output: "decoded N tokens in S seconds, speed: R t/s", or

@@ -13,8 +13,8 @@ struct ProcessOutput {
   std::string out, err;  // its complete standard output and standard error
 };
 
-// Runs the program at path `arguments[0]` with an empty standard input. Errors: the program
-// cannot be started.
+// Runs the program at path `arguments[0]` with an empty standard input. Errors: no pipe can be
+// created; the program cannot be started or waited for.
 Result<ProcessOutput> RunProcess(const std::vector<std::string>& arguments);
 
 // Returns the path of the program `name` in `folder` (empty: on PATH), or "" if it is not found.

@@ -29,8 +29,9 @@ Result<std::vector<Token>> ReadTokens(const std::string& pattern, size_t max_tok
     if (tokens.size() >= max_tokens) break;
     std::string text;
     for (const DocumentTurn& turn : document.turns) text.append(turn.text).append("\n\n");
-    const std::vector<Token> more = EncodePrompt(tokenizer, text, /*parse_special=*/false);
-    tokens.insert(tokens.end(), more.begin(), more.end());
+    const std::vector<Token> document_tokens =
+        EncodePrompt(tokenizer, text, /*parse_special=*/false);
+    tokens.insert(tokens.end(), document_tokens.begin(), document_tokens.end());
   }
   tokens.resize(std::min(tokens.size(), max_tokens));
   return tokens;
@@ -116,10 +117,10 @@ void AddFidelityArgs(CLI::App& app, FidelityOptions* options) {
   app.add_option("--data", options->data, "text that both models score: a file, a folder or a glob")
       ->required()
       ->type_name("PATH");
-  app.add_option("--window", options->window, "tokens scored together")
+  app.add_option("--window", options->window, "tokens scored in one pass")
       ->capture_default_str()
       ->check(CLI::Range(2, 512));
-  app.add_option("--positions", options->positions, "maximum positions compared")
+  app.add_option("--positions", options->positions, "maximum number of positions compared")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 30));
   app.add_option("--json", options->json, "also write the figures to this file")

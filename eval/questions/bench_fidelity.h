@@ -15,8 +15,8 @@ struct FidelityOptions {
   int positions = 20000;  // maximum number of positions compared
 };
 void AddFidelityArgs(CLI::App& app, FidelityOptions* options);
-// Errors: those of Load and ReadDocuments; models with different vocabularies; a text shorter than
-// a window; an unwritable JSON file.
+// Errors: those of Load, ReadDocuments and Model::Forward; models with different vocabularies; a
+// text shorter than a window; an unwritable JSON file.
 Status BenchFidelity(const FidelityOptions& options);
 
 }  // namespace foretoken

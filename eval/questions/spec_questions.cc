@@ -10,28 +10,30 @@
 namespace foretoken {
 namespace {
 
-constexpr std::array<std::string_view, 8> kMtBench = {
+constexpr std::array<std::string_view, 8> kMtBenchCategories = {
     "writing", "roleplay", "reasoning", "math", "coding", "extraction", "stem", "humanities"};
 
 std::string TaskOf(const std::string& category) {
-  return std::ranges::find(kMtBench, category) != kMtBench.end() ? "mt_bench" : category;
+  const bool is_mt_bench =
+      std::ranges::find(kMtBenchCategories, category) != kMtBenchCategories.end();
+  return is_mt_bench ? "mt_bench" : category;
 }
 
 Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
-  const auto mistake = [&where](const std::string& field, const std::string& expected) {
+  const auto expected_error = [&where](const std::string& field, const std::string& expected) {
     return Error{where + ": " + field + ": expected " + expected};
   };
-  if (!line.is_object()) return mistake("line", "an object");
+  if (!line.is_object()) return Error{where + ": expected a JSON object"};
   for (const char* field : {"question_id", "category", "turns"}) {
     if (!line.contains(field)) return Error{where + ": " + field + " is missing"};
   }
-  if (!line["category"].is_string()) return mistake("category", "a string");
+  if (!line["category"].is_string()) return expected_error("category", "a string");
   SpecQuestion question{.id = JsonText(line["question_id"]),
                         .category = line["category"].get<std::string>()};
   if (!line["turns"].is_array() || line["turns"].empty())
-    return mistake("turns", "a non-empty list");
+    return expected_error("turns", "a non-empty list");
   for (const Json& turn : line["turns"]) {
-    if (!turn.is_string()) return mistake("turns", "strings");
+    if (!turn.is_string()) return expected_error("turns", "strings");
     question.turns.push_back(turn.get<std::string>());
   }
   question.task = TaskOf(question.category);
@@ -44,7 +46,7 @@ Result<std::vector<SpecQuestion>> ReadSpecQuestions(const std::string& path, int
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> all,
                       ReadJsonLines<SpecQuestion>(file.text(), path, ReadQuestion));
-  if (all.empty()) return Error{path + ": holds no questions"};
+  if (all.empty()) return Error{path + ": contains no questions"};
   return TakeEvenly(std::move(all), limit);
 }
 

@@ -11,7 +11,8 @@
 namespace foretoken {
 namespace {
 
-constexpr double kWidth = 720, kHeight = 440, kLeft = 70, kRight = 20, kTop = 40, kBottom = 50;
+constexpr double kWidth = 720, kHeight = 440, kLeftMargin = 70, kRightMargin = 20, kTopMargin = 40,
+                 kBottomMargin = 50;
 
 // Maps values to coordinates on the page.
 struct Axes {
@@ -19,11 +20,12 @@ struct Axes {
 
   double X(double rows) const {
     const double span = std::max(1e-9, std::log2(rows_high / rows_low));
-    return kLeft + (kWidth - kLeft - kRight) * std::log2(rows / rows_low) / span;
+    return kLeftMargin + (kWidth - kLeftMargin - kRightMargin) * std::log2(rows / rows_low) / span;
   }
   double Y(double ms) const {
-    return kHeight - kBottom -
-           (kHeight - kTop - kBottom) * std::log2(ms / ms_low) / std::log2(ms_high / ms_low);
+    return kHeight - kBottomMargin -
+           (kHeight - kTopMargin - kBottomMargin) * std::log2(ms / ms_low) /
+               std::log2(ms_high / ms_low);
   }
 };
 
@@ -44,11 +46,11 @@ Axes AxesOf(const std::vector<Curve>& curves) {
 
 void DrawGrid(const Axes& axes, const std::vector<Curve>& curves, Svg& svg) {
   for (double ms = axes.ms_low; ms <= axes.ms_high * 1.001; ms *= 2) {
-    svg.Line(kLeft, axes.Y(ms), kWidth - kRight, axes.Y(ms));
-    svg.Text(kLeft - 6, axes.Y(ms) + 4, NumberText("%g", ms), "end");
+    svg.Line(kLeftMargin, axes.Y(ms), kWidth - kRightMargin, axes.Y(ms));
+    svg.Text(kLeftMargin - 6, axes.Y(ms) + 4, NumberText("%g", ms), "end");
   }
   for (const CurvePoint& p : curves[0].points) {
-    svg.Text(axes.X(p.rows), kHeight - kBottom + 18, std::to_string(p.rows), "middle");
+    svg.Text(axes.X(p.rows), kHeight - kBottomMargin + 18, std::to_string(p.rows), "middle");
   }
   svg.Text(kWidth / 2, kHeight - 10, "rows in a pass", "middle");
   svg.Text(16, kHeight / 2, "milliseconds", "middle",
@@ -71,13 +73,14 @@ std::string CurveSvg(const std::string& title, const std::vector<Curve>& curves)
   FT_CHECK(!curves.empty() && !curves[0].points.empty());
   const Axes axes = AxesOf(curves);
   Svg svg(kWidth, kHeight);
-  svg.Text(kLeft, 22, title + "; dashed lines: the machine's limit", "start", "font-size='15'");
+  svg.Text(kLeftMargin, 22, title + "; dashed lines: the machine's limit", "start",
+           "font-size='15'");
   DrawGrid(axes, curves, svg);
   for (size_t i = 0; i < curves.size(); ++i) {
     DrawCurve(axes, curves[i], /*draws_limit=*/true, SeriesColour(i), svg);
     DrawCurve(axes, curves[i], /*draws_limit=*/false, SeriesColour(i), svg);
-    svg.Text(kLeft + 12, kTop + 16 + 16 * static_cast<double>(i), curves[i].label, "start",
-             std::string("fill='") + SeriesColour(i) + "'");
+    svg.Text(kLeftMargin + 12, kTopMargin + 16 + 16 * static_cast<double>(i), curves[i].label,
+             "start", std::string("fill='") + SeriesColour(i) + "'");
   }
   return std::move(svg).Finish();
 }

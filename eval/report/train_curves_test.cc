@@ -58,8 +58,8 @@ TEST(TrainLog, ACompleteLastLineNeedsNoNewline) {
 
 TEST(TrainLog, ErrorsNameLineAndField) {
   const std::string good = "{\"step\":1,\"loss\":2}\n";
-  EXPECT_EQ(ErrorOf(""), "log.jsonl: holds no training steps yet");
-  EXPECT_EQ(ErrorOf("{\"step\":1"), "log.jsonl: holds no training steps yet");
+  EXPECT_EQ(ErrorOf(""), "log.jsonl: contains no training steps yet");
+  EXPECT_EQ(ErrorOf("{\"step\":1"), "log.jsonl: contains no training steps yet");
   EXPECT_EQ(ErrorOf("{\"step\":1,\"loss\":null}\n"), "log.jsonl: no finite loss in 1 lines");
   EXPECT_THAT(ErrorOf(good + "{\"step\":2,\"lo\n" + good),
               HasSubstr("log.jsonl:2: not valid JSON"));

@@ -77,7 +77,7 @@ Result<TrainLog> ParseTrainLog(std::string_view text, const std::string& path) {
   };
   FT_ASSIGN_OR_RETURN(const auto steps,
                       ReadJsonLines<double>(WithoutIncompleteLine(text), path, add));
-  if (steps.empty()) return Error{path + ": holds no training steps yet"};
+  if (steps.empty()) return Error{path + ": contains no training steps yet"};
   if (log.loss.empty()) {
     return Error{path + ": no finite loss in " + std::to_string(steps.size()) + " lines"};
   }

@@ -179,7 +179,7 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
 }
 
 void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
-  app.add_option("--methods", args->methods, "drafters, as in pld,pld+h,lookahead/pld (joined)")
+  app.add_option("--methods", args->methods, "drafters, e.g. pld,pld+h,lookahead/pld (joined)")
       ->delimiter(',')
       ->required();
   app.add_option("--tree", args->trees,
@@ -187,9 +187,9 @@ void DeclareMethods(CLI::App& app, BenchSpecArgs* args) {
                  "the text); repeatable")
       ->take_all()
       ->type_name("TREE");
-  app.add_option("--verifier", args->verifiers, "the verifier (exact), as in exact,tree")
+  app.add_option("--verifier", args->verifiers, "verifiers, e.g. exact,tree (exact)")
       ->delimiter(',');
-  app.add_option("--temp", args->temperatures, "temperatures (0), as in 0,1")
+  app.add_option("--temp", args->temperatures, "temperatures, e.g. 0,1 (0)")
       ->delimiter(',')
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--draft-max", args->draft.draft_max,
@@ -208,7 +208,8 @@ void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args) {
       ->required()
       ->type_name("FILE");
   DeclareMethods(app, args);
-  app.add_option("--limit", args->limit, "maximum questions, taken evenly from the file (all)")
+  app.add_option("--limit", args->limit,
+                 "maximum number of questions, evenly spaced in the file (all)")
       ->check(CLI::Range(1, 1 << 30));
   DeclareSpecOptions(app, &args->options);
   app.add_flag("--no-chat", args->no_chat, "use the questions without a chat template");

@@ -21,7 +21,9 @@ struct BenchSpecArgs {
 };
 
 void DeclareBenchSpec(CLI::App& app, BenchSpecArgs* args);
-// Returns the exit status. Errors: those of RunSpec; unwritable files.
+// Returns the exit status. Errors: those of ReadSpecQuestions, Load, SpecJournal::Open and RunSpec;
+// an unknown name; an option that no method takes; no question answered by every method; an
+// unwritable file.
 Result<int> BenchSpec(BenchSpecArgs& args);
 
 }  // namespace foretoken

@@ -116,7 +116,10 @@ std::string SpecHtml(const std::string& title, const SpecRun& run,
       "Overall",
       "Speed-up: the median over questions of the ratio of the baseline's time per token to the "
       "method's, prompt included; the methods and the baseline were interleaved question by "
-      "question.",
+      "question. Without prompt: the mean of this ratio over questions, without the prompt and the "
+      "first token. Tau: tokens per cycle, over all cycles (micro) or averaged by question "
+      "(macro). Alpha: accepted guesses per drafted node (tok), or tokens per drafted level (edd). "
+      "Drafting: its share of the time of drafting and verifying.",
       OverallTable(entries), html);
   AddPart("Speed-up", "Lines: the 95 % interval of the median.", SpeedupBars(entries), html);
   AddPart("Acceptance by depth",

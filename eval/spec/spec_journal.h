@@ -15,7 +15,7 @@ namespace foretoken {
 // All methods' answers to one question in one pass.
 struct SpecJournalEntry {
   size_t place = 0;                 // pass * number of questions in the list + index in the list
-  std::string id;                   // of the question
+  std::string id;                   // SpecQuestion::id
   std::vector<SpecAnswer> answers;  // [methods]
 };
 
@@ -33,7 +33,8 @@ class SpecJournal {
   // belong to another question, or their number is not `methods`.
   Result<std::optional<std::vector<SpecAnswer>>> Find(size_t place, const SpecQuestion& question,
                                                       size_t methods) const;
-  // Appends the answers to the file. Find does not return them. Errors: an unwritable file.
+  // Appends the answers to the file. Find only returns answers of earlier runs. Errors: an
+  // unwritable file.
   Status Add(size_t place, const SpecQuestion& question, const std::vector<SpecAnswer>& answers);
 
  private:

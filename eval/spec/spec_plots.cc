@@ -10,7 +10,8 @@
 namespace foretoken {
 namespace {
 
-constexpr double kSpecWidth = 760, kSpecLeft = 70, kSpecRight = 20, kSpecTop = 14, kRowHeight = 18;
+constexpr double kSpecWidth = 760, kSpecLeftMargin = 70, kSpecRightMargin = 20, kSpecTopMargin = 14,
+                 kRowHeight = 18;
 
 std::string Fill(const char* colour) { return std::string("fill='") + colour + "'"; }
 
@@ -33,20 +34,20 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
   }
   const double legend = kRowHeight * static_cast<double>(series.size());
   const auto at_x = [&](double x) {
-    return kSpecLeft + (kSpecWidth - kSpecLeft - kSpecRight) * x / x_high;
+    return kSpecLeftMargin + (kSpecWidth - kSpecLeftMargin - kSpecRightMargin) * x / x_high;
   };
-  const auto at_y = [&](double y) { return kSpecTop + kPlot * (1 - y / y_high); };
-  Svg svg(kSpecWidth, kSpecTop + kPlot + 44 + legend);
+  const auto at_y = [&](double y) { return kSpecTopMargin + kPlot * (1 - y / y_high); };
+  Svg svg(kSpecWidth, kSpecTopMargin + kPlot + 44 + legend);
   for (double y = 0; y <= y_high * 1.0001; y += TickStep(y_high, kPieces)) {
-    svg.Line(kSpecLeft, at_y(y), kSpecWidth - kSpecRight, at_y(y));
-    svg.Text(kSpecLeft - 6, at_y(y) + 4, NumberText("%g", y), "end");
+    svg.Line(kSpecLeftMargin, at_y(y), kSpecWidth - kSpecRightMargin, at_y(y));
+    svg.Text(kSpecLeftMargin - 6, at_y(y) + 4, NumberText("%g", y), "end");
   }
   for (double x = 0; x <= x_high * 1.0001; x += TickStep(x_high, kPieces)) {
-    svg.Text(at_x(x), kSpecTop + kPlot + 16, NumberText("%g", x), "middle");
+    svg.Text(at_x(x), kSpecTopMargin + kPlot + 16, NumberText("%g", x), "middle");
   }
-  svg.Text(kSpecWidth / 2, kSpecTop + kPlot + 34, x_title, "middle");
-  svg.Text(16, kSpecTop + kPlot / 2, y_title, "middle",
-           "transform='rotate(-90 16 " + NumberText("%g", kSpecTop + kPlot / 2) + ")'");
+  svg.Text(kSpecWidth / 2, kSpecTopMargin + kPlot + 34, x_title, "middle");
+  svg.Text(16, kSpecTopMargin + kPlot / 2, y_title, "middle",
+           "transform='rotate(-90 16 " + NumberText("%g", kSpecTopMargin + kPlot / 2) + ")'");
   for (size_t i = 0; i < series.size(); ++i) {
     std::vector<std::pair<double, double>> drawn;
     for (const auto& [x, y] : series[i].points) {
@@ -54,7 +55,7 @@ std::string Chart(const std::string& x_title, const std::string& y_title, double
       svg.Circle(at_x(x), at_y(y), 3.5, SeriesColour(i));
     }
     if (joined) svg.Polyline(drawn, SeriesColour(i), /*dashed=*/i >= kSeriesColours);
-    svg.Text(kSpecLeft, kSpecTop + kPlot + 52 + kRowHeight * static_cast<double>(i),
+    svg.Text(kSpecLeftMargin, kSpecTopMargin + kPlot + 52 + kRowHeight * static_cast<double>(i),
              series[i].label, "start", Fill(SeriesColour(i)));
   }
   return std::move(svg).Finish();
@@ -91,8 +92,8 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
   const auto at = [&](double x) {
     return kNames + (kSpecWidth - kNames - 60) * std::min(x / most, 1.0);
   };
-  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(rows + 2));
-  double y = kSpecTop;
+  Svg svg(kSpecWidth, kSpecTopMargin + kRowHeight * static_cast<double>(rows + 2));
+  double y = kSpecTopMargin;
   task.clear();
   size_t colour = 0;  // the method's index among those that draft, as in ColourIndices
   for (const SpecEntry& e : entries) {
@@ -109,7 +110,7 @@ std::string SpeedupBars(const std::vector<SpecEntry>& entries) {
     svg.Text(at(std::max(e.speedup, e.interval.high)) + 4, y + 12, NumberText("%.2fx", e.speedup));
     y += kRowHeight;
   }
-  svg.Line(at(1), kSpecTop, at(1), y, "#333");
+  svg.Line(at(1), kSpecTopMargin, at(1), y, "#333");
   svg.Text(at(1), y + 14, "baseline", "middle");
   return std::move(svg).Finish();
 }
@@ -166,10 +167,10 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
   const std::vector<size_t> colours = ColourIndices(methods);
   constexpr double kNames = 360;
   const auto at = [&](int nodes) {
-    return kNames + (kSpecWidth - kNames - kSpecRight) * nodes / most;
+    return kNames + (kSpecWidth - kNames - kSpecRightMargin) * nodes / most;
   };
-  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(counts.size() + 2));
-  double y = kSpecTop;
+  Svg svg(kSpecWidth, kSpecTopMargin + kRowHeight * static_cast<double>(counts.size() + 2));
+  double y = kSpecTopMargin;
   for (auto& [key, unordered] : counts) {
     std::vector<int>& nodes = unordered;  // lambdas may not capture bindings
     std::sort(nodes.begin(), nodes.end());
@@ -190,8 +191,8 @@ std::string NodeBoxes(const SpecRun& run, const std::vector<SpecMethod>& methods
 std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& methods) {
   constexpr double kNames = 260;
   constexpr const char* kParts[] = {"prompt", "drafting", "verifying", "the rest"};
-  Svg svg(kSpecWidth, kSpecTop + kRowHeight * static_cast<double>(methods.size() + 2));
-  double y = kSpecTop;
+  Svg svg(kSpecWidth, kSpecTopMargin + kRowHeight * static_cast<double>(methods.size() + 2));
+  double y = kSpecTopMargin;
   for (size_t m = 0; m < methods.size(); ++m) {
     double parts[4] = {};
     for (const auto& pass : run.times) {
@@ -208,7 +209,7 @@ std::string TimeShares(const SpecRun& run, const std::vector<SpecMethod>& method
     svg.Text(kNames - 6, y + 12, MethodLabel(methods[m]), "end");
     double x = kNames;
     for (size_t p = 0; p < 4; ++p) {
-      const double width = (kSpecWidth - kNames - kSpecRight) * parts[p] / total;
+      const double width = (kSpecWidth - kNames - kSpecRightMargin) * parts[p] / total;
       svg.Rect(x, y + 2, width, kRowHeight - 5, SeriesColour(p));
       x += width;
     }

@@ -24,13 +24,13 @@ struct SpecEntry {
   int questions = 0;
   // Median over questions of the ratio of the baseline's seconds per token to the method's.
   double speedup = 0;
-  Interval interval;  // of `speedup`, 95 %; questions and passes are resampled
+  Interval interval;  // 95 % interval of `speedup`; questions and passes are resampled
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions, prompt included
   Timing total;                  // sum over questions of medians over passes
   double prefill_seconds = 0;    // sum over questions of medians over passes
   double nodes_per_cycle = 0;    // mean number of drafted nodes scored
-  Metrics metrics;               // of the first pass
+  Metrics metrics;               // metrics of the first pass
   bool identical = true;  // every answer of every pass equals the baseline's, token for token
 };
 

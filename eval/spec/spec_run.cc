@@ -122,8 +122,8 @@ class SpecRunner {
     return places;
   }
 
-  // Answers the questions of the first pass again; an interrupted pass is discarded. `places`:
-  // their indices in the original list; `listed`: its length.
+  // Answers the questions of the first pass again; an interrupted pass is discarded. `places`: the
+  // indices of these questions in the original list; `listed`: the length of that list.
   Status FurtherPass(size_t pass, size_t listed, const std::vector<size_t>& places,
                      Progress* progress, SpecRun* run) {
     std::vector<std::vector<SpecTimes>> times;

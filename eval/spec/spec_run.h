@@ -28,7 +28,7 @@ struct SpecMethod {
 struct SpecAnswer;
 
 struct SpecOptions {
-  int new_tokens = 128;  // per turn, at most
+  int new_tokens = 128;  // maximum tokens per turn
   int context = 0;       // longest sequence; 0: the model's context
   int warm_up = 3;       // questions answered untimed by every method; at least 24 to write `costs`
   double seconds = 0;    // limit for all passes together, 0: none; the first pass starts questions
@@ -48,10 +48,10 @@ struct SpecOptions {
 struct SpecAnswer {
   std::vector<std::vector<Token>> turns;
   std::vector<Cycle> cycles;
-  std::vector<int> turn_cycles;    // cycles of each turn
-  std::vector<std::string> texts;  // of each turn, without the stop token
-  std::vector<double> seconds;     // of each turn, prompt included
-  std::vector<double> prefill;     // of each turn, seconds
+  std::vector<int> turn_cycles;    // [turns] number of cycles
+  std::vector<std::string> texts;  // [turns] without the stop token
+  std::vector<double> seconds;     // [turns] prompt included
+  std::vector<double> prefill;     // [turns] seconds of the prompt alone
   int prompt_tokens = 0;
 
   // Returns all tokens and all seconds, prefill included.

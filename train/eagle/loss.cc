@@ -14,7 +14,7 @@ using torch::autograd::variable_list;
 
 struct RowLosses {
   Tensor losses;    // [rows] f32
-  Tensor gradient;  // of their sum, [rows, vocab] f32
+  Tensor gradient;  // [rows, vocab] f32: gradient of the sum of `losses`
 };
 
 constexpr int64_t kObjectiveRows = 128;  // rows at a time: objectives keep many values per token
@@ -48,16 +48,16 @@ Tensor Spread(const Tensor& features, const Tensor& rows) {
   return torch::maximum(spread, spread.max() * 1e-2).clamp_min(1e-6);
 }
 
-// Like SmoothL1 of draft_ops.h, with its gradient, but between `guesses` and `wanted` divided by
-// `spread`.
-Tensor NormalisedSmoothL1(const Tensor& guesses, const Tensor& rows, const Tensor& wanted,
-                          const Tensor& spread, const Tensor& token_gradient, double factor,
+// Like SmoothL1 of draft_ops.h, but of predictions and targets that are divided by `spread`.
+Tensor NormalisedSmoothL1(const Tensor& predictions, const Tensor& rows, const Tensor& targets,
+                          const Tensor& spread, const Tensor& other_gradient, double scale,
                           Tensor gradient) {
   const Tensor difference =
-      (guesses.index_select(0, rows) - wanted.to(torch::kFloat32)).div_(spread);
+      (predictions.index_select(0, rows) - targets.to(torch::kFloat32)).div_(spread);
   const Tensor slope = difference.clamp(-1.0, 1.0);
-  const double share = factor / static_cast<double>(guesses.size(1));
-  gradient.index_copy_(0, rows, token_gradient.to(torch::kFloat32) + slope.div(spread) * share);
+  const double slope_scale = scale / static_cast<double>(predictions.size(1));
+  gradient.index_copy_(0, rows,
+                       other_gradient.to(torch::kFloat32) + slope.div(spread) * slope_scale);
   return (slope * (difference - 0.5 * slope)).mean(1);
 }
 

@@ -11,7 +11,7 @@ namespace foretoken::train {
 struct ObjectiveOptions {
   int64_t top = 10;          // K
   double mass = 0.9;         // P
-  double temperature = 1.0;  // of the soft ranks (recall) or of logit differences (bild)
+  double temperature = 1.0;  // temperature of soft ranks (recall) or of logit differences (bild)
 };
 
 // Returns the loss of each row of f32 logits [rows, vocab]: [rows]. Differentiable in `draft`.
