@@ -41,8 +41,9 @@ std::vector<std::string> DraftKeys(const PaperTable& table) {
   return keys;
 }
 
-// Returns a table's line of the list: which of its methods can be run, its title, and the keys of
-// the files that it needs (without a model) or lacks (with one).
+// Returns a table's line in the list: its name, how many of its methods can be run, its source and
+// title, and the keys of the files that it lacks. Without a model: whether it needs files, and the
+// keys of all of them.
 std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool model) {
   size_t runnable = 0;
   for (const PaperMethod& m : table.methods) {
@@ -59,8 +60,8 @@ std::string ListLine(const PaperTable& table, const PaperDraftFiles& files, bool
   std::string state =
       runnable == static_cast<size_t>(speculative) ? "complete"
       : runnable > 0 ? std::to_string(runnable) + " of " + std::to_string(speculative) + " methods"
-                     : "nothing";
-  if (!model) state = needs.empty() ? "no draft" : "drafts";
+                     : "no method";
+  if (!model) state = needs.empty() ? "needs no file" : "needs files";
   char line[160];
   std::snprintf(line, sizeof line, "%-11s %-16s ", table.name.c_str(), state.c_str());
   std::string text = line + table.source + ": " + table.title;
@@ -163,7 +164,8 @@ void DeclareBenchPaper(CLI::App& app, BenchPaperArgs* args) {
   args->new_tokens = app.get_option("--new-tokens")->default_str("the paper's");
   args->repeats = app.get_option("--repeats")->default_str("the paper's");
   DeclareRecords(app, &args->json, &args->resume);
-  app.add_flag("--printed", args->printed, "show only the printed values; needs no model");
+  app.add_flag("--printed", args->printed,
+               "show only the values that the paper prints; needs no model");
 }
 
 Result<int> BenchPaper(BenchPaperArgs& args) {

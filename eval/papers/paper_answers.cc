@@ -19,7 +19,7 @@ struct PaperAnswers {
 // is given in parentheses.
 std::string ProtocolNote(const PaperTable& table, const BenchPaperArgs& args, const SpecRun& run,
                          const PaperResults& results) {
-  std::string text = "Asked here: ";
+  std::string text = "This run: ";
   for (size_t p = 0; p < table.parts.size(); ++p) {
     const size_t asked = results.QuestionsOf(static_cast<int>(p));
     if (asked == 0) continue;

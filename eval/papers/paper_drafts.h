@@ -13,14 +13,15 @@ namespace foretoken {
 
 class PaperDraftFiles {
  public:
-  // `given`: arguments KEY=FILE. `loaded`: the target, beside whose file the folder drafts/ is
-  // searched; null: only given files are used. Errors: an argument that is not KEY=FILE, an unknown
-  // key.
+  // `given`: arguments KEY=FILE. `loaded`: the target; the folder drafts/ beside its file
+  // is searched as well. Null: only the given files are used. Errors: an argument that is not
+  // KEY=FILE, an unknown key.
   static Result<PaperDraftFiles> Create(const std::vector<std::string>& given,
                                         const LoadedModel* loaded);
 
   // Returns the file for `key`: the given file, else *-KEY-TYPE.gguf in drafts/ beside the model,
-  // else a draft of the drafter `key` found by FindDrafts; empty if there is none.
+  // else, if `key` is a drafter's name, the first draft for it that FindDrafts found and whose file
+  // name has no key. Empty if there is none.
   std::string Find(const std::string& key) const;
   // Returns the commands that make the file, as text for the user. Errors: an unknown key.
   Result<std::string> HowToMake(const std::string& key) const;

@@ -41,7 +41,8 @@ Result<std::map<int, Ranked>> Prepare(const LoadedModel& loaded, const PaperTabl
   return ranked;
 }
 
-// Ranks each method's guesses of the tokens in every turn of an answer.
+// Counts, for every method, the ranks of an answer's tokens among the method's guesses, in all
+// turns.
 Status RankAnswer(const LoadedModel& loaded, const ChatPrompter& prompter,
                   const SpecQuestion& question, const SpecAnswer& answer,
                   std::map<int, Ranked>& ranked) {
@@ -73,7 +74,7 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
                       ChatPrompter::Create(*loaded.tokenizer, loaded.file->path()));
   FT_ASSIGN_OR_RETURN(auto prepared, Prepare(loaded, table, plan));
   const auto ranked = std::make_shared<std::map<int, Ranked>>(std::move(prepared));
-  plan.methods.resize(1);  // the baseline, whose text is ranked
+  plan.methods.resize(1);  // only the baseline, which writes the text
   BenchPaperArgs baseline_args = args;
   baseline_args.options.repeats = 1;
   baseline_args.options.after = [&](const SpecQuestion& question,
@@ -82,10 +83,11 @@ Result<PaperOutcome> EvaluateRanks(const BenchPaperArgs& args, const LoadedModel
   };
   FT_ASSIGN_OR_RETURN(const SpecRun run, RunPaperQuestions(baseline_args, loaded, table, plan));
   PaperOutcome outcome;
-  outcome.notes = {"Asked here: " + std::to_string(run.questions.size()) + " questions of " +
-                   table.parts[0].questions + ", all turns. The tokens are those that the model " +
-                   "writes greedily, at most " + std::to_string(args.options.new_tokens) +
-                   " per turn; a head is given all earlier tokens."};
+  outcome.notes = {
+      "This run: " + std::to_string(run.questions.size()) + " questions of " +
+      table.parts[0].questions + ". Guesses are compared with the model's own greedy answer, at " +
+      "most " + std::to_string(args.options.new_tokens) +
+      " tokens per turn; for each guess, the draft is given all earlier tokens of that answer."};
   outcome.notes.insert(outcome.notes.end(), plan.notes.begin(), plan.notes.end());
   outcome.cells = [ranked, &table](const PaperKey& cell) -> std::optional<PaperValue> {
     const auto found = ranked->find(cell[PaperAxis::kMethod]);

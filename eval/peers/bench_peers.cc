@@ -23,7 +23,7 @@
 namespace foretoken {
 namespace {
 
-constexpr const char* kPeerEngine = "the other";
+constexpr const char* kPeerEngine = "other engine";
 constexpr const char* kAutoDrafter = "auto";  // the name of our drafter and of its row
 
 // A row of the printed table: one engine in one mode, with its token rate for each question.
@@ -39,8 +39,9 @@ class PeerBench {
   PeerBench(const BenchPeersArgs& args, const LoadedModel& loaded, const ChatPrompter& prompter)
       : args_(args), loaded_(loaded), prompter_(prompter) {
     modes_ = FindPeers(args.folder, args.draft_model);
-    std::error_code ignored;  // a missing folder is reported when the file is written
-    const std::filesystem::path folder = std::filesystem::temp_directory_path(ignored);
+    std::error_code fault;
+    std::filesystem::path folder = std::filesystem::temp_directory_path(fault);
+    if (fault) folder = "/tmp";  // an error follows when the file is written
     const std::string prefix = "foretoken-prompt-", suffix = ".txt";
     RemoveLeftovers(folder.string(), prefix, suffix);
     prompt_file_ = (folder / (prefix + std::to_string(getpid()) + suffix)).string();
@@ -56,8 +57,8 @@ class PeerBench {
     const auto has_program = [](const PeerMode& m) { return !m.commands.empty(); };
     if (std::ranges::any_of(modes_, has_program)) return {};
     return Error{
-        "no other engine on this machine: none of llama-completion, llama-cli, "
-        "llama-speculative-simple and llama-lookup is " +
+        "no other engine can be run: none of llama-completion, llama-cli and llama-lookup, nor, "
+        "with --draft-model, llama-speculative-simple and llama-speculative, is " +
         (args_.folder.empty() ? "on PATH; --peer-bin names their folder" : "in " + args_.folder)};
   }
 
@@ -80,7 +81,7 @@ class PeerBench {
 
   void Print() const {
     std::fputs(MarkdownHead({"engine", "decoding", "tokens/s [95 %]", "vs. its own baseline",
-                             "same text as ours"})
+                             "baseline's text"})
                    .c_str(),
                stdout);
     for (const PeerRow& row : rows_) {
@@ -98,8 +99,11 @@ class PeerBench {
     }
     for (const std::string& note : notes_) std::printf("- %s\n", note.c_str());
     std::puts(
-        "- tokens/s: the median over answers, without the prompt, by each program's own clock. The "
-        "programs were interleaved question by question.");
+        "- tokens/s: the median decoding rate over answers, without prefill, as timed by each "
+        "program itself. The programs were interleaved question by question.\n"
+        "- baseline's text: answers that equal those of foretoken's baseline; for the other "
+        "engine, "
+        "that contain them.");
   }
 
   Json ToJson() const {
@@ -188,7 +192,8 @@ class PeerBench {
       const Result<PeerAnswer> answer = AskPeer(&mode, task);
       if (!answer.ok()) {
         if (&mode == modes_.data()) return answer.error();  // the peers' baseline
-        notes_.push_back(mode.name + ": left out; " + answer.error().message);
+        notes_.push_back(mode.name + ": stopped after " + std::to_string(row->rates.size()) +
+                         " answers; " + answer.error().message);
         continue;
       }
       if (answer->tokens_per_second <= 0) continue;
@@ -233,9 +238,10 @@ void DeclareBenchPeers(CLI::App& app, BenchPeersArgs* args) {
       ->required()
       ->type_name("FILE");
   app.add_option("--peer-bin", args->folder,
-                 "the folder of the other programs (default: those on PATH)")
+                 "folder with the other engine's programs (default: searched on PATH)")
       ->type_name("FOLDER");
-  app.add_option("--draft-model", args->draft_model, "a small model for both engines, a .gguf file")
+  app.add_option("--draft-model", args->draft_model,
+                 "draft model of both engines' draft-model modes, a .gguf file")
       ->type_name("FILE");
   app.add_option("--limit", args->limit,
                  "maximum number of questions, evenly spaced in the file (all)")

@@ -39,15 +39,15 @@ struct Pipe {
   }
 };
 
-// Reads what is available; returns false at end of file or on an error.
-bool Drain(int file, std::string* text) {
+// Appends the next bytes to `text`. Returns false at end of file, or on an error other than EINTR.
+bool ReadSome(int file, std::string* text) {
   char buffer[4096];
   const ssize_t size = read(file, buffer, sizeof buffer);
   if (size > 0) text->append(buffer, static_cast<size_t>(size));
   return size > 0 || (size < 0 && errno == EINTR);
 }
 
-// Reads both pipes until their writing ends are closed.
+// Reads both pipes until their write ends are closed.
 void ReadBoth(const Pipe& out, const Pipe& err, ProcessOutput* output) {
   pollfd files[] = {{out.read, POLLIN, 0}, {err.read, POLLIN, 0}};
   std::string* const texts[] = {&output->out, &output->err};
@@ -58,7 +58,7 @@ void ReadBoth(const Pipe& out, const Pipe& err, ProcessOutput* output) {
     }
     for (size_t i = 0; i < 2; ++i) {
       if (files[i].fd < 0 || files[i].revents == 0) continue;
-      if (Drain(files[i].fd, texts[i])) continue;
+      if (ReadSome(files[i].fd, texts[i])) continue;
       files[i].fd = -1;
       --open_files;
     }

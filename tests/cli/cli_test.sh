@@ -932,7 +932,7 @@ expect_status 0 "bench paper lists" "$bin" bench paper
 expect_text "^hass-align2 .*train hass --recipe recipes/hass.json --init runs/eagle .*--passes 2" out "bench paper says how drafts are made"
 expect_status 0 "bench paper lists for a model" "$bin" bench paper -m "$model" --draft "hass=$model"
 expect_text "^pld-6  *complete" out "bench paper knows what can be run"
-expect_text "^edd-1  *nothing .*lacks vdm, medusa, eagle, edd" out "bench paper knows what cannot"
+expect_text "^edd-1  *no method .*lacks vdm, medusa, eagle, edd" out "bench paper knows what cannot"
 expect_status 1 "an unknown table" "$bin" bench paper pld-99
 expect_text "no table 'pld-99'; known: chimera-2" err "an unknown table"
 expect_status 1 "a table without a model" "$bin" bench paper pld-1
@@ -1212,19 +1212,19 @@ rm -f "$dir/peers/llama-cli.log" "$dir/nothing/llama-cli"
 peers() { "$bin" bench peers -m "$model" -t 1 --questions "$dir/questions.jsonl" -n 8 --warm-up 0 -q "$@"; }
 expect_status 0 "bench peers" peers --peer-bin "$dir/peers" --draft-model "$model" --json "$dir/peers.json"
 [ "$(json "$dir/peers.json" "[(r['engine'], r['mode']) for r in s['results']] == [(e, m) for m in ['plain', 'draft model', \
-  'n-gram look-up'] for e in ['foretoken', 'the other']] + [('foretoken', 'auto')] and all(r['answers'] == 3 for r in s['results']) \
-  and [r['over_plain'] for r in s['results'] if r['engine'] == 'the other'] == [1, 1.5, 2] \
+  'n-gram look-up'] for e in ['foretoken', 'other engine']] + [('foretoken', 'auto')] and all(r['answers'] == 3 for r in s['results']) \
+  and [r['over_plain'] for r in s['results'] if r['engine'] == 'other engine'] == [1, 1.5, 2] \
   and [r['same_text'] for r in s['results']] == [3, 0, 3, 0, 3, 0, 3]")" = True ] ||
   fail "bench peers: $(cat "$dir/out" "$dir/err")"
-expect_text "| the other | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
+expect_text "| other engine | n-gram look-up | 400.0 \[400.0, 400.0\] | 2.00x |" out "bench peers prints a table"
 [ "$(grep -c -e "-no-cnv --no-display-prompt -m $model -f .*foretoken-prompt-.* -n 8 -t 1 -c .* --temp 0" \
   "$dir/peers/llama-cli.log")" = 3 ] || fail "bench peers asks otherwise: $(cat "$dir/peers/llama-cli.log")"
 printf '#!/bin/sh\necho no such option >&2\nexit 1\n' >"$dir/peers/llama-lookup"
 expect_status 0 "bench peers where a mode fails" peers --peer-bin "$dir/peers"
-expect_text "n-gram look-up: left out; $dir/peers/llama-lookup: exited with status 1: no such option" out \
+expect_text "n-gram look-up: stopped after 0 answers; $dir/peers/llama-lookup: exited with status 1: no such option" out \
   "bench peers where a mode fails"
 expect_status 1 "bench peers without any" peers --peer-bin "$dir/nothing"
-expect_text "no other engine on this machine: none of llama-completion, llama-cli" err "bench peers without any"
+expect_text "no other engine can be run: none of llama-completion, llama-cli" err "bench peers without any"
 printf '#!/bin/sh\necho no such model >&2\nexit 3\n' >"$dir/nothing/llama-cli"
 chmod +x "$dir/nothing/llama-cli"
 expect_status 1 "a peer that fails" peers --peer-bin "$dir/nothing"

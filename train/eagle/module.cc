@@ -14,8 +14,8 @@ Tensor IsFirst(const EagleInputs& inputs) {
   return inputs.first_key.eq(pos).view({-1, 1});
 }
 
-// Converts the outputs of a pass, which predict the next position's feature, to features by
-// position: row r takes output r - 1; a document's first row keeps its feature.
+// Aligns a pass's outputs with the positions that they predict: row r takes output r - 1. A
+// document's first row, which no output predicts, keeps the target's feature.
 Tensor Shifted(const Tensor& outputs, const EagleInputs& inputs) {
   torch::NoGradGuard no_grad;
   const Tensor guessed = outputs.detach().to(inputs.features.scalar_type()).roll(1, 0);
