@@ -144,11 +144,10 @@ void LateBackward(int64_t begin, int64_t end, const AlignedShape& s, const T* q,
   }
 }
 
-constexpr int64_t kMaxTop = 128;  // kMostTopTokens of draft_ops.h
 // A running top-k list, best first; of equal values the earlier one stays ahead.
 struct TopList {
-  float values[kMaxTop];
-  int64_t ids[kMaxTop];
+  float values[kMostTopTokens];
+  int64_t ids[kMostTopTokens];
   int64_t count = 0, capacity;
 
   void Offer(float value, int64_t id) {

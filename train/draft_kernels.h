@@ -20,6 +20,8 @@ struct AlignedShape {
   int64_t late;   // number of late sources, at least 1
 };
 
+inline constexpr int64_t kMostTopTokens = 128;  // the largest k of distillation targets
+
 template <typename T>
 struct DraftKernels {
   // Softmax over base and late scores together. Base scores [rows][keys] become probabilities in

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include "draft_kernels.h"
 #include "train_kernels.h"
 #include "weights.h"
 
@@ -53,7 +54,5 @@ struct Biased {
 };
 // Adds `bias` (f32) to every row of `x`. Differentiable.
 Biased AddBias(const torch::Tensor& x, const torch::Tensor& bias);
-
-inline constexpr int64_t kMostTopTokens = 128;  // the largest `top` of DistillationTargets
 
 }  // namespace foretoken::train
