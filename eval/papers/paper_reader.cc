@@ -267,7 +267,8 @@ class PaperReader {
       const Json* cells = options.Raw("cells");
       FT_RETURN_IF_ERROR(options.Finish());
       if (cells == nullptr || !cells->is_object()) {
-        return Wrong(place + ".cells", "no rows", "an object of rows");
+        return Wrong(place + ".cells", cells == nullptr ? "nothing" : JsonText(*cells),
+                     "an object of rows");
       }
       for (const auto& [label, row] : cells->items()) {
         const std::string where = std::string(place).append(".cells.").append(label);

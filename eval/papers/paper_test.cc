@@ -273,6 +273,7 @@ TEST(PaperReaderErrors, NameFileAndField) {
       {"/metrics/0", "alpha_n:x", "t.json: metrics: found 'alpha_n:x', expected a number"},
       {"/printed/0/cells/PLD", "1.5x", "t.json: printed[0].cells.PLD: found 1 cells, expected 2"},
       {"/printed/0/cells/EDD", "1 2", "t.json: printed[0].cells: found 'EDD', expected a row"},
+      {"/printed/0/cells", 7, "t.json: printed[0].cells: found 7, expected an object of rows"},
   };
   for (const Mistake& mistake : mistakes) {
     Json json = SmallTable();
