@@ -3,9 +3,10 @@
 //
 // Models and drafters are written once, against this interface. Ops run in order and may be
 // asynchronous; only Download, ArgMax and TopK wait. An op that cannot allocate its scratch memory
-// is skipped, and TakeFailure reports it. Shapes are written [rows, cols]; activations are f32. The
-// law every implementation keeps: a row of a result depends on that row's inputs alone, bit for
-// bit, not on the other rows of the call, on the tree around it or on the number of threads.
+// is skipped, and TakeFailure returns the error. Shapes are written [rows, cols]; activations are
+// f32. The law every implementation keeps: a row of a result depends on that row's inputs alone,
+// bit for bit, not on the other rows of the call, on the tree around it or on the number of
+// threads.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +28,13 @@ namespace foretoken {
 class Weight {
  public:
   virtual ~Weight() = default;
-  virtual DType type() const = 0;  // the number format of the file; products compute with it
+  virtual DType type() const = 0;  // the number format in the model file
   virtual int64_t rows() const = 0;
   virtual int64_t cols() const = 0;
   virtual size_t bytes() const = 0;  // read by one product
 };
 
-// The input rows of products: x, or its RMS norm, which is then never stored as floats.
+// The input rows of products: x, or the RMS norm of x. Such a norm is never stored as a tensor.
 struct LinearIn {
   LinearIn(Tensor rows) : x(rows) {}  // NOLINT(google-explicit-constructor): most have no norm
   LinearIn(Tensor rows, Tensor norm_gain, float norm_eps)
@@ -64,8 +65,8 @@ struct FeedForwardArgs {
 // What the provisional rows of one sequence may attend to: every committed row, their own ancestors
 // and themselves. Row r (of `rows` consecutive query rows) attends to provisional rows [0, run[r])
 // and then to chain[begin[r] .. begin[r+1]), which are ascending and >= run[r]; the last of all
-// these is the row itself. Counted from zero, committed rows first, the i-th row that it attends to
-// is at absolute position i.
+// these is the row itself. The i-th row that row r attends to, counted from zero with committed
+// rows first, is at absolute position i.
 struct Visibility {
   int committed = 0;
   std::vector<int> run;    // [rows]
@@ -105,7 +106,7 @@ struct RowRun {
 // inv_freq[i].
 struct RopeTable {
   std::vector<float> inv_freq;  // [rope_dim / 2], scaling applied
-  float magnitude = 1.0f;       // multiplies sin and cos (yarn)
+  float magnitude = 1.0f;       // multiplies sin and cos (YaRN)
   bool interleaved = false;     // pairs (2i, 2i+1) instead of (i, i + rope_dim / 2)
 };
 
@@ -119,8 +120,8 @@ class Backend {
   // reading the weights alone, if reading and arithmetic do not overlap. Serves as the first
   // estimate of what passes cost.
   virtual double CrossoverRows() const = 0;
-  // Records the time of ops in `profile` (of threads() threads) until the next call; null records
-  // nothing.
+  // Records the time of ops in `profile` (of threads() threads) until the next call of Watch; null
+  // records nothing.
   virtual void Watch(Profile* profile) = 0;
 
   // Memory. `type` may be any activation or cache type; contents start as zeros. Errors: out of
@@ -186,7 +187,8 @@ class Backend {
   virtual void AttentionRows(Tensor q, std::span<const int> kv_head, const PagedRows& keys,
                              int count, float scale, Tensor out) = 0;
   // Writes to `out` [rows] the token with the highest logit of each row of `logits` [rows, vocab],
-  // the lowest id among equals; waits.
+  // the lowest id among equals. NaN never wins. A row without a logit above -infinity gives token
+  // 0. Waits.
   virtual void ArgMax(Tensor logits, std::span<Token> out) = 0;
   // Writes to `out` [rows][count] the tokens with the top `count` logits of each row of `logits`
   // [rows, vocab], highest first, the lowest id first among equals, with their log-probabilities

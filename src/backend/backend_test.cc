@@ -1,4 +1,5 @@
-// The smaller ops of every backend equal double-precision loops, and backends are found by name.
+// The smaller ops of every backend match double-precision references, and backends are found by
+// name.
 #include "backend/backend.h"
 
 #include <gtest/gtest.h>
@@ -93,7 +94,7 @@ TEST_P(PagedRowsTest, HoldTheValuesOfContiguousRows) {
   });
 }
 
-// Several caches, runs across the end of a page, an empty run.
+// The runs go to two caches. Some cross the end of a page, and one is empty.
 TEST_P(PagedRowsTest, StoreRowsWritesRunsOfSeveralSequences) {
   EachCache([&](DType type, const PagedRows& first) {
     const auto pages = testing::NewPages(backend(), type, kRows, kCols, first.group_cols, 2);
@@ -143,7 +144,7 @@ TEST_P(BackendTest, StoreRowsRoundsLikeQuantize) {
   }
 }
 
-TEST_P(BackendTest, RmsNorm) {
+TEST_P(BackendTest, RmsNormMatchesADoublePrecisionReference) {
   for (int64_t n : {1, 5, 16, 37, 384}) {
     const auto x = RandomFloats(static_cast<size_t>(2 * 3 * n), 2), gain = RandomFloats(n, 3);
     const Buffer in = Filled(backend(), 2, 3 * n, x), g = Filled(backend(), 1, n, gain);
@@ -161,7 +162,7 @@ TEST_P(BackendTest, RmsNorm) {
   }
 }
 
-TEST_P(BackendTest, SiluMul) {
+TEST_P(BackendTest, SiluMulMatchesADoublePrecisionReference) {
   const int64_t n = 133;
   auto gate = RandomFloats(2 * n, 4, 8.0f);
   gate[0] = -200, gate[1] = 200, gate[2] = -88, gate[3] = 0;
@@ -175,7 +176,7 @@ TEST_P(BackendTest, SiluMul) {
   }
 }
 
-TEST_P(BackendTest, AddAndStoreRows) {
+TEST_P(BackendTest, AddSumsFloatsAndStoreRowsRoundsToTheType) {
   const auto x = RandomFloats(3 * 64, 6), y = RandomFloats(3 * 64, 7);
   const Buffer a = Filled(backend(), 3, 64, x), b = Filled(backend(), 3, 64, y);
   backend().Add(a.tensor, b.tensor);
@@ -188,7 +189,7 @@ TEST_P(BackendTest, AddAndStoreRows) {
   }
 }
 
-TEST_P(BackendTest, RopeInBothPairings) {
+TEST_P(BackendTest, RopeRotatesPairsInBothLayouts) {
   const int head_dim = 80, half = 36, rows = 3;  // rotates the first 72 of 80
   RopeTable table;
   for (int i = 0; i < half; ++i) table.inv_freq.push_back(std::pow(10000.0f, -2.0f * i / 72));
@@ -217,8 +218,8 @@ TEST_P(BackendTest, RopeInBothPairings) {
   }
 }
 
-// Rows in any order and with repetitions, into columns of wider rows; and ascending rows, in place.
-// With 3,000 columns, several threads copy.
+// Gathers rows in any order and with repetitions into columns of a wider tensor, and ascending rows
+// in place. With 3,000 columns, several threads copy.
 TEST_P(BackendTest, GatherKeepsTheGivenOrder) {
   for (const int64_t cols : {4, 3000}) {
     std::vector<float> x(static_cast<size_t>(10 * cols));
@@ -301,8 +302,8 @@ TEST_P(BackendTest, TopKIsThePrefixOfAFullSort) {
   }
 }
 
-// TopK gives only kNoToken for a row with NaN, +infinity or a huge logit; -infinity is an ordinary
-// logit.
+// TopK gives only kNoToken for a row with NaN, +infinity or a huge logit. -infinity does not make a
+// row unusable.
 TEST_P(BackendTest, TopKOfUnusableLogitsIsEmpty) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float high = std::numeric_limits<float>::infinity();
@@ -382,8 +383,8 @@ TEST(CpuIsas, AnUnavailableSetIsRefusedByName) {
 }
 
 #if defined(__x86_64__)
-// Every available set is tested; their order, from the slowest to the fastest, only says which one
-// is preferred.
+// The order of the available sets, from the slowest to the fastest, says only which set is
+// preferred: all of them are tested.
 TEST(CpuIsas, FloatsArePreferredToBf16PairsOnIntelCores) {
   const std::vector<CpuIsa> isas = AvailableCpuIsas();
   const auto pairs = std::find(isas.begin(), isas.end(), CpuIsa::kAvx512);

@@ -23,7 +23,8 @@ struct PagedRows {
   int64_t cols = 0;
   int64_t row_bytes = 0;  // from one row of a group to the next
   // Columns are divided into groups (the heads of a cache). In each page a group is a matrix
-  // [kPageRows, group_cols], group_bytes after the group before. Undivided rows are one group.
+  // [kPageRows, group_cols], which begins group_bytes after the previous group. Undivided rows are
+  // one group.
   int64_t group_cols = 0, group_bytes = 0;
 
   bool empty() const { return pages.empty(); }

@@ -1,5 +1,5 @@
-// The laws of products on every backend: values close to a double-precision loop, and bits that do
-// not depend on other rows or products. The CPU's kernels are tested more closely beside their
+// The laws of products on every backend: values are close to a double-precision reference, and bits
+// do not depend on other rows or products. The CPU's kernels are tested more closely beside their
 // code.
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ class ProductLaws : public ::testing::TestWithParam<testing::TestedBackend> {
 };
 
 // The tolerance allows for activations rounded to 8 bits.
-TEST_P(ProductLaws, AreCloseToADoublePrecisionLoop) {
+TEST_P(ProductLaws, AreCloseToADoublePrecisionReference) {
   for (const DType type : testing::kWeightTypes) {
     const FileWeight w = RandomWeight(type, kOutputs, kInputs, 1);
     const auto weight = Load(*backend_, w);
@@ -127,7 +127,7 @@ TEST_P(ProductLaws, AFeedForwardBlockHasTheBitsOfSeparateOps) {
   EXPECT_EQ(Values(*backend_, fused.tensor), Values(*backend_, x.tensor));
 }
 
-TEST_P(ProductLaws, EmbedReturnsTheValuesOfTheFile) {
+TEST_P(ProductLaws, EmbedReturnsTheDequantisedValuesOfTheFile) {
   for (const DType type : testing::kWeightTypes) {
     const FileWeight w = RandomWeight(type, 5, kInputs, 1);
     const auto table = Load(*backend_, w);

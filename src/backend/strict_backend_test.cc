@@ -37,7 +37,7 @@ TEST_F(StrictBackendDeathTest, TheHostMayNotReadDeviceMemory) {
   EXPECT_DEATH(Touch(b.tensor.data + 4),
                "strict backend: the host (read|touched) device memory that only Upload, Download "
                "and other ops may touch: byte 4 of a buffer of 3 x 5 F32");
-  backend_->Add(b.tensor, Floats(3, 5).tensor);  // permits access only to the op
+  backend_->Add(b.tensor, Floats(3, 5).tensor);  // permits access only while the op runs
   EXPECT_DEATH(Touch(b.tensor.data), "strict backend: the host");
 }
 
@@ -142,7 +142,8 @@ TEST_F(StrictBackendDeathTest, CacheRowsMustLieInPagesOfTheBackend) {
   backend_->CopyRows(cache.rows().Groups(0, 1), cache.rows().Groups(1, 1), 0, 9);
 }
 
-// Pages have the type of their memory, and their rows, groups and pages do not overlap.
+// Cache rows have the type of the memory in which they lie, and no two rows, groups or pages
+// overlap.
 TEST_F(StrictBackendDeathTest, PagesMustMatchTheirMemory) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 100, 64, 32, 1);
   const Buffer x = Floats(70, 64);
@@ -163,7 +164,8 @@ TEST_F(StrictBackendDeathTest, PagesMustMatchTheirMemory) {
   store(cache.rows());
 }
 
-// A row attends to some row, and only to rows of its cache; its chain ascends after its run.
+// A row attends to at least one row, and only to rows of its cache. Its chain ascends from the end
+// of its run.
 TEST_F(StrictBackendDeathTest, RowsMayAttendOnlyToPathsInTheirCache) {
   const auto cache = testing::NewPages(*backend_, DType::kF16, 64, 64, 32, 1);
   const Buffer stored = Floats(64, 64), q = Floats(2, 64), out = Floats(2, 64);

@@ -319,7 +319,8 @@ void ExpectPaths(const StrictOp& op, const Visibility& v) {
   }
 }
 
-// Checks that the rows that the query rows of one sequence attend to lie in its cache.
+// Checks which cache rows the query rows of one sequence attend to, and registers the keys and
+// values of these cache rows.
 void StrictBackend::RegisterSequence(StrictOp& op, const AttentionArgs& args,
                                      const AttentionSequence& sequence) const {
   op.Expect(sequence.visible != nullptr, "`visible` is missing");

@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kArena = size_t{256} << 30;  // of address space; memory is taken as it is used
-constexpr size_t kReadableBytes = 64;         // beyond the end
+constexpr size_t kReadableBytes = 64;         // beyond the end of an allocation
 
 std::atomic<const char*> running_op = nullptr;
 struct sigaction previous_action;
@@ -86,8 +86,8 @@ StrictMemory::StrictMemory() {
   sigaction(SIGSEGV, &action, &previous_action);
 }
 
-// The end of an allocation, rather than its beginning, lies at a page boundary, because access past
-// the end is the more common mistake.
+// The end of an allocation, rather than its beginning, lies next to an inaccessible page, because
+// access past the end is the more common mistake.
 std::shared_ptr<std::byte> StrictMemory::Allocate(size_t bytes, int owner,
                                                   const Tensor& description) {
   if (bytes > kArena / 2) return nullptr;

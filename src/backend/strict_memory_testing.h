@@ -14,7 +14,7 @@ namespace foretoken {
 struct StrictAllocation {
   std::byte* begin;    // aligned to 64 bytes; 64 more than `bytes` may be read
   size_t bytes;        // an inaccessible page follows within 127 bytes of the end
-  std::byte* pages;    // the whole pages that contain them
+  std::byte* pages;    // the whole pages that contain these bytes
   size_t page_bytes;   // of `pages`
   int owner;           // number of the backend that allocated it
   Tensor description;  // what was requested, without data
@@ -28,7 +28,7 @@ class StrictMemory {
   static StrictMemory& Get();
 
   // Zeroed memory for `bytes` bytes, which goes back to the system with the last copy of the
-  // result; null when there is no memory left.
+  // result; null when the reserved addresses are used up.
   std::shared_ptr<std::byte> Allocate(size_t bytes, int owner, const Tensor& description);
   // The live allocation that holds `at` or ends there; null when there is none.
   const StrictAllocation* Find(const std::byte* at);

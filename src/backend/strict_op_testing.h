@@ -27,7 +27,7 @@ class StrictOp {
   void Writes(std::string_view label, const Tensor& tensor);
   // Registers an output whose rows are exactly those of `input`, or share no byte with them.
   void WritesInPlace(std::string_view label, const Tensor& tensor, const Tensor& input);
-  // Rows [first, first + count) of a cache.
+  // Registers rows [first, first + count) of a cache as an argument.
   void Reads(std::string_view label, const PagedRows& rows, int64_t first, int64_t count);
   void Writes(std::string_view label, const PagedRows& rows, int64_t first, int64_t count);
 
@@ -41,9 +41,9 @@ class StrictOp {
   };
   struct Argument {
     std::string name;
-    std::vector<Bytes> pieces;  // of rows and groups, ascending
+    std::vector<Bytes> pieces;  // one for each row and group, ascending
     bool is_output;
-    const std::byte* may_overlap;  // beginning of the input that it may overlap, or null
+    const std::byte* may_overlap;  // beginning of the input that this output may overlap, or null
   };
   struct Grant {
     const StrictAllocation* allocation;

@@ -1,5 +1,5 @@
 // A view of values in a backend's memory. Copying a view copies no values; it is valid as long as
-// the Buffer that owns the memory.
+// the Buffer that owns the memory exists.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Tensor {
   std::byte* data = nullptr;
   DType type = DType::kF32;
   int64_t rows = 0, cols = 0;
-  int64_t row_bytes = 0;  // from one row to the next
+  int64_t row_bytes = 0;  // from the start of one row to the start of the next
 
   bool empty() const { return data == nullptr; }
   // Rows [begin, begin + count).

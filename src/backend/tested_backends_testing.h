@@ -1,5 +1,5 @@
-// The backends that tests of ops run on: those of this machine by name, the strict one, and the
-// CPU's with kernels of instruction sets that this machine lacks, on emulated instructions.
+// The backends that tests of ops run on: those of this machine by name, the strict one, and CPU
+// backends whose kernels run on emulated instructions.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct TestedBackend {
   std::string ParameterName() const;
 };
 
-// Every device in every variant, each once: "cpu" itself is left out, because it is one of
-// "cpu:portable", "cpu:avx2", ...
+// Every device in every variant, then the strict CPU backend and the emulated ones. "cpu" itself is
+// left out, because it is the same as one of "cpu:portable", "cpu:avx2", ...
 std::vector<TestedBackend> TestedBackends();
 
 }  // namespace foretoken::testing

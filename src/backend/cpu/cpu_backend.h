@@ -1,5 +1,6 @@
-// The CPU backend. Every op is split over a thread pool by outputs, rows or heads, never by the
-// inputs of one sum, so that a result depends neither on the number of threads nor on other rows.
+// The CPU backend. Ops that run on several threads are split by outputs, rows or heads, never by
+// the inputs of one sum. A result therefore depends neither on the number of threads nor on other
+// rows.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,7 @@
 
 namespace foretoken {
 
-// Parts of a profile that several ops belong to.
+// Names of parts of a profile, each of which times several ops.
 inline constexpr char kNorms[] = "norms", kActivations[] = "activations",
                       kRounding[] = "rounding activations", kCacheRows[] = "cache rows";
 
@@ -92,21 +93,22 @@ class CpuBackend : public Backend {
   // Fills attention_units_ with the units of `args`, roughly in the order in which threads take
   // them.
   void MakeUnits(const AttentionArgs& args);
-  // Runs `op` on every unit, each with its own scratch.
+  // Runs `op` on every unit. A unit uses the scratch of the thread that runs it.
   void RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& op);
 
   // Remembers the first error for TakeFailure. Returns status.ok().
   bool RecordStatus(const Status& status);
-  // Makes the tiles of `in` that the weights of `group` are multiplied with. Returns false if there
-  // is no memory for them.
+  // Makes the tiles of `in` that the weights of `group` are multiplied with, or only reserves
+  // memory for them if each thread makes its own copy (InputTiles). Returns false if out of memory.
   bool MakeTiles(const LinearIn& in, std::span<const LinearOut> group);
-  // Chooses the unit for the products of `group` with `tiles`, which end when the result is
-  // destroyed. `gated`: as in ProductShape.
+  // Chooses the unit that computes the products of `group` with `tiles`. The caller destroys the
+  // result when the products are done; they may be timed until then. `gated`: as in ProductShape.
   UnitChooser::Call BeginProducts(const Tiles& tiles, std::span<const LinearOut> group, bool gated);
-  // Multiplies `tiles`, which have been made, with the weights of `group`.
+  // Multiplies `tiles` with the weights of `group`. REQUIRES: the tiles were made or reserved for
+  // these weights.
   void Multiply(Tiles& tiles, std::span<const LinearOut> group);
-  // Lets each thread prepare `tiles`, and calls body(begin, end, thread) for pieces of the panels
-  // of `group`, which are numbered from the first weight through the last. `usual`: as in
+  // Calls body(begin, end, thread) for ranges that together cover all panels of `group`, numbered
+  // consecutively across its weights. Each thread first prepares `tiles`. `usual`: as in
   // WorkShares::Split.
   template <typename Body>
   void EachPanel(Tiles& tiles, std::span<const LinearOut> group, int64_t usual, const Body& body);
@@ -116,7 +118,7 @@ class CpuBackend : public Backend {
   const Kernels& kernels_;
   const KernelConfig config_;
   Profile* profile_ = nullptr;
-  std::unique_ptr<WeightPrefetch> prefetch_;  // used by pool_: outlives it
+  std::unique_ptr<WeightPrefetch> prefetch_;  // used by pool_, so destroyed after it
   std::unique_ptr<ThreadPool> pool_;
   PageArena arena_;
   WorkShares shares_;
@@ -125,8 +127,8 @@ class CpuBackend : public Backend {
   Tiles inner_tiles_;               // of a feed-forward block
   std::vector<Stretch> stretches_;  // [threads]
   Angles angles_;
-  // The last division of units with different loads, and the number of threads it is for. It is
-  // kept because the units of a pass are the same in every layer.
+  // The last division of units with different loads, and the number of threads that it is for. The
+  // division is kept because the units of a pass are the same in every layer.
   std::vector<UnitLoad> unit_loads_, next_loads_;
   std::vector<UnitPiece> unit_pieces_;
   int divided_among_ = 0;

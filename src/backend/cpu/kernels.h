@@ -89,7 +89,7 @@ FT_INLINE constexpr int MostChunks(int chunk_rows) {
 struct TileCall {
   const float* x;  // first row, at the first column to convert
   int64_t stride;  // floats from one row to the next
-  int64_t cols;    // of the whole row
+  int64_t cols;    // number of columns of a whole row
   int rows, chunk_rows, chunks;
   std::byte* tile;
 };
@@ -135,7 +135,7 @@ struct AttentionRow {
 struct AttentionUnit {
   const std::byte* const* key_pages;
   const std::byte* const* value_pages;
-  int64_t key_offset, value_offset;  // bytes from the start of a page to its first row of the head
+  int64_t key_offset, value_offset;  // bytes from the start of a page to the head's first row
   int64_t key_row_bytes, value_row_bytes;
   CacheType key_type, value_type;
   int64_t column;  // first element of the head in a row
@@ -191,8 +191,9 @@ struct Kernels {
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   // Products, by index into kChunkRows; null for chunks larger than limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
-  // Products on the vector unit, where `linear` holds those of a matrix unit: the same bits, and
-  // faster for few rows. Null for other formats and in sets without a matrix unit.
+  // Products on the vector unit, for formats whose products in `linear` use a matrix unit: they
+  // give the same bits and are faster for few rows. Null for other formats and in sets without a
+  // matrix unit.
   void (*vector_linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);

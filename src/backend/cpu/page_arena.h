@@ -1,5 +1,5 @@
-// Memory for weights, allocated one after the other on huge pages. If each of a model's hundreds of
-// weights had pages of its own, each would end on small pages.
+// Memory for weights, which lie one after the other on huge pages. If each of a model's hundreds of
+// weights had pages of its own, the end of each weight would lie on small pages.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,7 @@ namespace foretoken {
 class PageArena {
  public:
   // Zeroed memory, aligned to 64 bytes and readable for 64 bytes beyond its end. It goes back to
-  // the system together with the allocations around it. Null when the system has no such memory
-  // left.
+  // the system together with the allocations around it. Returns null if out of memory.
   std::shared_ptr<std::byte> Allocate(size_t bytes);
 
  private:

@@ -1,4 +1,4 @@
-// Memory of an arena is zeroed, aligned, not shared, and lives as long as it is held.
+// Memory of an arena is zeroed, aligned and not shared. It lives as long as it is held.
 #include "backend/cpu/page_arena.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(PageArena, AllocationsAreZeroedAlignedAndDisjoint) {
     EXPECT_EQ(std::count(begin, begin + bytes, std::byte{0}), static_cast<ptrdiff_t>(bytes));
     std::memset(begin, static_cast<int>(pieces.size()), bytes);
   }
-  arena.reset();  // pieces outlive it
+  arena.reset();  // the pieces outlive the arena
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::byte* const begin = pieces[i].memory.get();
     EXPECT_EQ(std::count(begin, begin + pieces[i].bytes, static_cast<std::byte>(i + 1)),

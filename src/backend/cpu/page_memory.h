@@ -1,4 +1,4 @@
-// Zeroed memory straight from the system, on huge pages where it is large.
+// Zeroed memory straight from the system, on huge pages if it is large (2 MiB or more).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct PageRelease {
 // Aligned to 64 bytes at least, and readable for 64 bytes beyond its end.
 using PageMemory = std::unique_ptr<std::byte[], PageRelease>;
 
-// Null when the system has no such memory left.
+// Returns null if out of memory.
 PageMemory AllocatePages(size_t bytes);
 // The error to return when AllocatePages(bytes) is null.
 Error OutOfMemory(size_t bytes);

@@ -24,7 +24,7 @@ inline std::vector<float> RandomFloats(size_t n, uint32_t seed, float spread = 1
   return x;
 }
 
-// A weight of a model file: its bytes and the values they stand for.
+// A weight of a model file: its bytes and its dequantised values.
 struct FileWeight {
   DType type;
   int64_t rows, cols;
@@ -68,8 +68,8 @@ struct PagedBuffer {
 };
 
 // Pages for `rows` rows, in an order in memory that depends on `seed`, with unused pages between
-// them. Bytes precede the rows of each page (offset). Rows that are not written hold NaN or, in
-// types with blocks, scales that overflowed.
+// them. The rows of a page begin `offset` bytes after its start. Rows that are not written hold NaN
+// or, in types with blocks, scales that overflowed.
 inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t cols,
                             int64_t group_cols, uint32_t seed) {
   const int64_t used_pages = (rows + kPageRows - 1) / kPageRows, page_count = 2 * used_pages + 1;
@@ -77,7 +77,7 @@ inline PagedBuffer NewPages(Backend& backend, DType type, int64_t rows, int64_t 
   PagedBuffer pages{.cols = cols, .group_cols = group_cols};
   pages.memory = *backend.Allocate(type, page_count, lead + kPageRows * cols);
   const Tensor& all = pages.memory.tensor;
-  // In a type with blocks: overflows the block's scale.
+  // 1e38 makes the scale of a block overflow.
   const float poison = BlockElements(type) == 1 ? NAN : 1e38f;
   const std::vector<float> poisoned(static_cast<size_t>(page_count * all.cols), poison);
   backend.StoreRows(Filled(backend, page_count, all.cols, poisoned).tensor, all);
@@ -110,7 +110,7 @@ inline bool SameBits(const float* a, const float* b, size_t n) {
   return std::memcmp(a, b, n * sizeof(float)) == 0;
 }
 
-// Every type that weights come in.
+// Every type of weights.
 inline constexpr auto kWeightTypes = [] {
   std::array<DType, kFormats> types;
   for (int f = 0; f < kFormats; ++f) types[f] = kFormatTraits[f].type;

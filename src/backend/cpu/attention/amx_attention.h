@@ -1,13 +1,13 @@
 // Attention on the matrix unit (AMX), in bf16 products accumulated in float.
 //
-// Scores are computed as keys . queries^T [positions][queries]: a lane is a query while scores
-// become weights, and the keys of a BF16 cache are used in place if they are consecutive rows and
-// head_dim is a multiple of kStep. Results are weights . values. With a BF16 cache, queries and
-// weights are rounded to bf16. With F16 and Q8_0 caches, cached keys and values, queries and
-// weights are each split into two bf16, together about 16 significant bits; of the four products of
-// the parts, low x low is left out. A query's result is accumulated span by span and block by
-// block, cut at absolute positions, in ascending order, so its bits do not depend on other queries.
-// Results differ in the last bits from those of the AVX-512 kernels.
+// Scores are computed as keys . queries^T [positions][queries]. Each lane therefore belongs to a
+// query while scores become weights. The keys of a BF16 cache are used in place if they are
+// consecutive rows and head_dim is a multiple of kStep. Results are weights . values. With a BF16
+// cache, queries and weights are rounded to bf16. With F16 and Q8_0 caches, cached keys and values,
+// queries and weights are each split into two bf16, together about 16 significant bits; of the four
+// products of the parts, low x low is left out. A query's result is accumulated span by span and
+// block by block, cut at absolute positions, in ascending order, so its bits do not depend on other
+// queries. Results differ in the last bits from those of the AVX-512 kernels.
 #pragma once
 
 #include "backend/cpu/attention/amx_numbers.h"
@@ -22,7 +22,7 @@ namespace foretoken::FT_ISA {
 template <int kParts, CacheType kType, int kQueries>
 class TileAttention {
  public:
-  // With two parts a span has half as many positions, so that its widened keys and values, too, fit
+  // With two parts a span has half as many positions, so that its widened keys and values still fit
   // in the L1 cache.
   static constexpr int kSpan = kParts == 2 ? 32 : FT_ISA::kSpan;
   static constexpr int kBlock = kStep, kBlocks = kSpan / kBlock;
@@ -133,9 +133,10 @@ class TileAttention {
   std::byte* Keys(int half, int part, int step) const {
     return keys_ + ((half * kParts64 + part) * steps_ + step) * kTileBytes;
   }
-  // Sixteen elements of the positions of a block: half of step d / 2. With BF16 and F16 caches and
-  // whole steps, in the order of unpacklo (even d) and unpackhi (odd d), which End undoes
-  // (RestoreOrder); otherwise elements [16 d, 16 d + 16).
+  // The values of a block: sixteen elements of each position, half of step d / 2. With BF16 and F16
+  // caches and whole steps, the elements are those that unpacklo (even d) or unpackhi (odd d) takes
+  // from the step, and End restores their order (RestoreOrder). Otherwise they are elements [16 d,
+  // 16 d + 16).
   std::byte* Values(int block, int part, int d) const {
     return values_ + ((block * kParts64 + part) * 2 * steps_ + d) * kTileBytes;
   }
@@ -158,7 +159,7 @@ class TileAttention {
           a = LoadFirst(q + d, n);
           if (n > kLanes) b = LoadFirst(q + d + kLanes, n - kLanes);
         }
-        // Cached F16 keys keep their order, so the pairs that CutStep makes must be neighbours.
+        // Cached F16 keys keep their order, so CutStep must make pairs of neighbouring elements.
         if (kType == CacheType::kF16 && has_whole_steps_) SplitEvenOdd(a, b);
         x[0][i] = CutStep<kParts>(a, b);
         if constexpr (kParts == 2) x[1][i] = CutPairs(LowPart(a), LowPart(b));
@@ -186,9 +187,9 @@ class TileAttention {
     return d < head_dim ? LoadCache<kType>(row, column + d, head_dim - d) : Zero();
   }
 
-  // Prefetches the next cache rows, one position at a time between arithmetic. Issued all at once,
-  // the prefetches would fill the core's queue of outstanding reads, and memory would be idle
-  // afterwards.
+  // Prefetches the next cache rows, one position at a time between arithmetic instructions. Issued
+  // all at once, the prefetches would fill the core's queue of outstanding reads, and memory would
+  // be idle afterwards.
   struct RowPrefetcher {
     RowPrefetcher() = default;
     FT_INLINE RowPrefetcher(const AttentionUnit& u, const AttentionRow& row, int from,
@@ -358,8 +359,8 @@ class TileAttention {
     }
   }
 
-  // Turns the scores of a tile's blocks into weights, and rescales its sums in `lanes` to the new
-  // maximum. Exponentials are computed in base 2: `scale` includes log2(e).
+  // Turns a tile's scores of a span's blocks into weights, and rescales the tile's sums in `lanes`
+  // to the new maxima. Exponentials are computed in base 2: `scale` includes log2(e).
   void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
     float* const scores = Scores(slot);
     Mask(tile, scores, at, blocks, lanes);
@@ -384,9 +385,10 @@ class TileAttention {
       ScaleDown(tile, factor);
       Store(KeepLanes(lanes, highest, before), tops_ + tile * kLanes);
     }
-    // REQUIRES: u_.scale <= 1 / log2(e), about 0.693 (1 / sqrt(head_dim) is, from head_dim 3 on). A
-    // greater scale overflows where `highest` is kLowest, that is, for a query that has attended to
-    // no position yet, and makes its weights NaN.
+    // REQUIRES: u_.scale <= 1 / log2(e), about 0.693. The usual scale, 1 / sqrt(head_dim),
+    // satisfies this from head_dim 3 on. With a greater scale, the product overflows for a query
+    // that has attended to no position yet, whose `highest` is kLowest, and the weights of that
+    // query become NaN.
     const F shift = Zero() - highest * scale;
     for (int b = 0; b < blocks; ++b) {
       sum = sum + Weigh(scores + b * kBlock * kLanes, slot, b, scale, shift);
@@ -513,7 +515,7 @@ AttentionOp OpOfQueries(const AttentionUnit& u) {
   return EngineOp<Many>();
 }
 
-// Uses the matrix unit if keys and values have the same type and it is not F32; otherwise AVX-512.
+// Uses the matrix unit if keys and values have the same type, other than F32; otherwise AVX-512.
 inline AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == u.value_type) {
     if (u.key_type == CacheType::kBF16) return OpOfQueries<1, CacheType::kBF16>(u);

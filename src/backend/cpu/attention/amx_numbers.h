@@ -10,7 +10,7 @@ inline constexpr int64_t kTileBytes = 1024;  // 16 rows of 64 bytes
 inline constexpr int kStep = 32;             // bf16 values in a row of a tile
 
 FT_INLINE I HighHalf(F x) { return AsI(x) & Splat(-65536); }
-// The exact remainder of x truncated to bf16.
+// The difference between x and x truncated to bf16, which is exact.
 FT_INLINE F LowPart(F x) { return x - AsF(HighHalf(x)); }
 
 // a and b truncated to bf16: a's lanes in the low halves, b's in the high halves.
@@ -26,10 +26,13 @@ FT_INLINE F CutStep(F a, F b) {
   return r;
 }
 
-// Splits each of 32 F16 values into two bf16, high + low, and keeps their order. `low` is the last
-// three bits of a value, from a table; where these are zeros, `low` is below 2^-96.
+// Splits each of 32 F16 values into two bf16, high + low, and keeps their order. `low` is the value
+// of the last three bits, looked up in a table. Where these bits are zeros, `low` is not zero but
+// below 2^-96 in magnitude.
 FT_INLINE void SplitHalves(__m512i x, __m512i& high, __m512i& low) {
-  constexpr int kBias = 127 - 15, kLast = 127 - 25;  // exponents of 1 and of the last bit
+  // Added to the exponent of an F16 value, they give the exponents of its first and last bit in
+  // bf16.
+  constexpr int kBias = 127 - 15, kLast = 127 - 25;
   const auto set = [](int zero, int one, int two, int three, int four, int five, int six,
                       int seven) {
     return _mm_setr_epi16(zero, one, two, three, four, five, six, seven);
@@ -98,7 +101,8 @@ FT_INLINE F LoadLowers(const float* low, const float* high) {
 // element after it.
 FT_INLINE void StoreTransposedHalves(const F x[8], float* out) {
   const __m512i order = _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-  __m512d pair[2][4];  // of x[2 k] and x[2 k + 1]: lanes 0 2 4 6, and 1 3 5 7
+  // [0][k]: lanes 0, 2, 4 and 6 of both halves of x[2 k] and x[2 k + 1]; [1][k]: 1, 3, 5 and 7.
+  __m512d pair[2][4];
   FT_UNROLL(4)
   for (int k = 0; k < 4; ++k) {
     const __m512d a = _mm512_castps_pd(_mm512_permutexvar_ps(order, x[2 * k].v[0]));

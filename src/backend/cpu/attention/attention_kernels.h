@@ -22,7 +22,7 @@ FT_INLINE I AttendedLanes(int at, int begin, int count) {
 }
 
 // Sets the scores of a span's blocks to -infinity at positions that the query's row does not attend
-// to. Returns the largest score in each lane, or `top` where that is larger.
+// to. Returns the largest score in each lane, or `top` where `top` is larger.
 FT_INLINE F HideUnattended(const AttentionRow& row, int at, int blocks, F top, float* scores) {
   for (int b = 0; b < blocks; ++b) {
     const int from = at + b * kBlockPositions;
@@ -122,8 +122,9 @@ class VectorAttention {
   static constexpr int kQueriesTogether = 8;
 
   // Turns the scores of some queries into weights, zero at positions that a query does not attend
-  // to, and rescales their sums to the new maxima. Each step is done for all queries before the
-  // next: the steps of one query depend on one another, those of different queries overlap.
+  // to, and rescales the queries' sums to the new maxima. Each step is done for all queries before
+  // the next step: the steps of one query depend on one another, while those of different queries
+  // overlap.
   void Fold(int first, int queries, int at, int blocks) {
     float highest[kQueriesTogether];
     for (int i = 0; i < queries; ++i) {
@@ -151,7 +152,7 @@ class VectorAttention {
   }
 
   const AttentionUnit& u_;
-  int64_t padded_, depth_;  // elements of a padded head, and its words
+  int64_t padded_, depth_;  // elements and words of a padded head
   int queries_;
   RowPrefetcher prefetcher_;
   float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;

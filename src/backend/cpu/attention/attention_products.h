@@ -7,10 +7,11 @@
 // pair_numbers.h).
 //   kPerWord: elements per word.
 //   Product(a, b, c): c plus, in each lane, the products of the elements of a's and b's words.
-//   WidenKeys, WidenValues: convert a block of the cache, from position `from` on, to words, and
-//     prefetch up to four positions of the next span (RowPrefetcher).
-//   LoadQuery(q, n): the next kLanes * kPerWord floats of q as one vector of words; if only n are
-//     left, zeros follow them.
+//   WidenKeys, WidenValues: convert the cached keys or values of a block to words. The block begins
+//     at position `from`. Each call prefetches up to four positions of the next span
+//     (RowPrefetcher).
+//   LoadQuery(q, n): the first kLanes * kPerWord floats at q as one vector of words; if there are
+//     only n floats, zeros follow them.
 //   Power(x): e^x. REQUIRES: x <= 0.
 //   StoreWeights(x, weights, block): stores x, a query's weights at the sixteen positions of
 //     `block`, as words in the query's `weights`.
@@ -53,8 +54,8 @@ class FloatNumbers {
     Store(x, weights + block * kBlockPositions);
   }
 
-  // Converts the keys of positions [from, from + 16) that `row` attends to, to floats [padded
-  // head][16]: a lane is a position. Past the row's last position, that one is repeated.
+  // Converts a row's keys at positions [from, from + 16) to floats [padded head][16], with one
+  // position per lane. Past the row's last position, its key is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {
@@ -63,7 +64,8 @@ class FloatNumbers {
     kFns[static_cast<int>(u.key_type)](u, row, KeysOf(u), from, prefetcher, out);
   }
 
-  // Converts the values of these positions to floats [16][padded head]: a lane is an element.
+  // Converts a row's values at positions [from, from + 16) to floats [16][padded head], with one
+  // element per lane. Past the row's last position, its value is repeated.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
     static constexpr WidenFn kFns[] = {WidenInOrder<CacheType::kF32>, WidenInOrder<CacheType::kF16>,
@@ -120,8 +122,8 @@ inline constexpr int kScoreBlocks = kNative == 16 ? 2 : 1;
 inline constexpr int kScoreQueries = kNative == 16 ? 8 : kNative == 8 ? 4 : 2;
 inline constexpr int kMixVectors = kNative == 16 ? 4 : 1;
 
-// Words that are multiplied between two prefetches of a position. With eight queries, the products
-// of a span leave room to prefetch the whole next span.
+// The number of words that are multiplied between two prefetches, each of one position. With eight
+// queries, this suffices to prefetch the whole next span during the products of one span.
 template <typename Numbers>
 inline constexpr int kWordsPerPrefetch = 4 / Numbers::kPerWord;
 
@@ -135,8 +137,8 @@ struct ScoreCall {
   float* scores;  // [queries][kSpan]
 };
 
-// Scores of kQueries queries and kBlocks blocks. Sums run over the head's elements in ascending
-// order.
+// Computes the scores of kQueries queries at the positions of kBlocks blocks. Sums run over the
+// head's elements in ascending order.
 template <typename Numbers, int kBlocks, int kQueries>
 FT_INLINE void ScoreKeys(const ScoreCall& c, int block, int query, RowPrefetcher& prefetcher) {
   const float* keys = c.keys + block * c.depth * kBlockPositions;

@@ -78,8 +78,9 @@ FT_INLINE const std::byte* BlockRow(const AttentionUnit& u, const AttentionRow& 
   return cache.Row(CacheRow(u, row, position));
 }
 
-// Whether the cache rows of positions [from, from + n) are contiguous. REQUIRES: n is a power of
-// two that divides `from` and kCachePageRows, so that the rows lie in one page.
+// Whether positions [from, from + n) are all below the row's run and count, so that their cache
+// rows are contiguous. REQUIRES: n is a power of two that divides `from` and kCachePageRows, so
+// that the rows lie in one page.
 FT_INLINE bool InSequence(const AttentionRow& row, int from, int n) {
   return from + n <= row.run && from + n <= row.count;
 }
@@ -103,10 +104,10 @@ FT_INLINE int64_t HeadBytes(CacheType type, int head_dim) {
 }
 
 // Prefetches the cache rows of the next span, as far as they belong to a row's run, one position at
-// a time between arithmetic. Issued all at once, the prefetches would fill the core's queue of
-// outstanding reads, and memory would be idle afterwards. With kMayBeNearest, `nearest` chooses
-// prefetching into the L1 cache, which is faster on some CPUs. Engines that always prefetch into L2
-// avoid the branch, which costs a few percent.
+// a time between arithmetic instructions. Issued all at once, the prefetches would fill the core's
+// queue of outstanding reads, and memory would be idle afterwards. With kMayBeNearest, `nearest`
+// chooses the L1 cache instead of L2; some CPUs are faster with it. Engines that always prefetch
+// into L2 set kMayBeNearest to false, because the branch costs a few percent.
 template <bool kMayBeNearest>
 class RowPrefetcherOf {
  public:
@@ -152,8 +153,8 @@ class RowPrefetcherOf {
   bool nearest_ = false;
   const AttentionUnit* unit_ = nullptr;
   int next_ = 0, end_ = 0;
-  // The two pointers are kept apart: the compiler would pack adjacent ones into a vector, and
-  // assemble it and take it apart in each step.
+  // The two pointers are kept apart. The compiler would pack adjacent pointers into a vector, and
+  // pack and unpack that vector in each step.
   const std::byte* keys_ = nullptr;
   int64_t key_bytes_ = 0, key_head_ = 0;
   const std::byte* values_ = nullptr;
@@ -193,12 +194,13 @@ inline bool ValuesAreFinite(const AttentionUnit& u, int from, int to) {
 struct SharedRows {
   int begin, count;  // [begin, count) holds every position that any row attends to
   int run;           // positions below it are the same cache rows for all rows
-  int longest;       // index of a row through which all shared positions are read
+  int longest;       // index of the row whose cache rows are read at shared positions
 };
 
-// Finds what the rows of a unit share. Rows of one chain attend to prefixes of the last row's
-// positions, so all of these can be shared. Positions beyond a row's own last one get weight zero.
-// Because zero times infinity is NaN, they are shared only if their values are finite.
+// Finds what the rows of a unit share. Rows of one chain attend to prefixes of the longest row's
+// positions, so all positions of that row can be shared. For a row with a prefix, the later
+// positions get weight zero. Because zero times infinity is NaN, these positions are shared only if
+// their values are finite.
 FT_INLINE SharedRows ShareRows(const AttentionUnit& u) {
   SharedRows all{u.rows[0].begin, u.rows[0].count, u.rows[0].run, 0};
   int fewest = all.count;
@@ -233,7 +235,7 @@ FT_INLINE bool HaveSamePositions(const AttentionRow& a, const AttentionRow& b) {
 //   engine.Widen(row, from, index): converts positions [from, from + kBlock) of `row` to block
 //     `index` of the span;
 //   engine.Attend(first row, rows, at, blocks): adds the blocks of the span at `at` to the results
-//     of these rows, each within its own begin and count.
+//     of these rows, for each row only within its own begin and count.
 // Blocks whose positions are the same cache rows for all rows are widened once. Blocks beyond a
 // row's last position add nothing to its result, so the result depends on the row's own positions
 // alone.
@@ -244,7 +246,8 @@ FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   const SharedRows all = ShareRows(u);
   for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
     const bool ends_in_run = all.run == all.count;  // no row attends beyond the run
-    const int in_run = (all.run - at + (ends_in_run ? kBlock - 1 : 0)) / kBlock;  // blocks
+    // Blocks that lie in the run.
+    const int in_run = (all.run - at + (ends_in_run ? kBlock - 1 : 0)) / kBlock;
     const int common = in_run < 0 ? 0 : in_run > kSpan / kBlock ? kSpan / kBlock : in_run;
     for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
     if (ends_in_run || common == kSpan / kBlock) {
@@ -276,7 +279,7 @@ class ScratchPieces {
   int64_t used() const { return used_; }
 
  private:
-  uintptr_t base_;  // of no memory when only the size is computed
+  uintptr_t base_;  // points to no memory while only the size is computed
   int64_t used_ = 0;
 };
 

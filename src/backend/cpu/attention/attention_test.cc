@@ -1,5 +1,5 @@
-// Attention: results are right up to rounding, and a token's result has the same bits whether its
-// prefix is committed or provisional, in whatever tree and batch it is scored.
+// Attention: results are right up to rounding. A token's result has the same bits whether its
+// prefix is committed or provisional, and whatever tree and batch the token is scored in.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -221,7 +221,7 @@ std::vector<float> Stored(Backend& backend, DType type, int64_t cols,
   return Values(backend, cache.rows(), 0, static_cast<int64_t>(values.size()) / cols);
 }
 
-// One head in double precision over the given keys and values [n, kv_cols].
+// The attention of one head over the given keys and values [n, kv_cols], in double precision.
 std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const std::vector<float>& k,
                               const std::vector<float>& v) {
   const int64_t kv = s.kv_cols(), n = static_cast<int64_t>(k.size()) / kv;
@@ -245,9 +245,9 @@ std::vector<double> NaiveHead(const Shape& s, int head, const float* q, const st
 
 class AttentionTest : public ::testing::TestWithParam<Case> {};
 
-// Tolerance: weights are at most one and values a few times `size`, and each is rounded a few
-// times.
-void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size) {
+// The tolerance is for weights of at most one and values of a few times `size`, with a few
+// roundings of each.
+void ExpectCloseToADoublePrecisionReference(const Case& c, const Tree& t, double size) {
   const Shape& s = c.shape;
   const auto backend = NewBackend(c.set, 2);
   const std::vector<float> y = AttendTree(*backend, c, t);
@@ -264,9 +264,9 @@ void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size
     std::vector<int> rows;
     for (int i = 0; i < t.committed; ++i) rows.push_back(i);
     for (int i : t.Path(node)) rows.push_back(t.committed + i);
-    const auto seen_k = Gather(k, s.kv_cols(), rows), seen_v = Gather(v, s.kv_cols(), rows);
+    const auto attended_k = Gather(k, s.kv_cols(), rows), attended_v = Gather(v, s.kv_cols(), rows);
     for (int h = 0; h < s.heads; ++h) {
-      const auto want = NaiveHead(s, h, &q[node * s.q_cols()], seen_k, seen_v);
+      const auto want = NaiveHead(s, h, &q[node * s.q_cols()], attended_k, attended_v);
       for (int d = 0; d < s.head_dim; ++d) {
         ASSERT_NEAR(y[node * s.q_cols() + h * s.head_dim + d], want[d], tolerance)
             << "node " << node << " head " << h;
@@ -275,25 +275,25 @@ void ExpectCloseToADoublePrecisionLoop(const Case& c, const Tree& t, double size
   }
 }
 
-TEST_P(AttentionTest, IsCloseToADoublePrecisionLoop) {
-  ExpectCloseToADoublePrecisionLoop(GetParam(), RandomTree(GetParam().shape, 50, 9, 1), 1);
+TEST_P(AttentionTest, IsCloseToADoublePrecisionReference) {
+  ExpectCloseToADoublePrecisionReference(GetParam(), RandomTree(GetParam().shape, 50, 9, 1), 1);
 }
 
 // Values around and below the smallest normal F16, 2^-14, with zeros among them.
-TEST_P(AttentionTest, IsCloseForSmallValues) {
+TEST_P(AttentionTest, IsCloseToTheReferenceForSmallValues) {
   for (const float size : {0x1p-13f, 0x1p-16f}) {
     Tree t = RandomTree(GetParam().shape, 50, 9, 3);
     for (float& x : t.q) x /= size;
     for (std::vector<float>* all : {&t.k, &t.v, &t.committed_k, &t.committed_v}) {
       for (size_t i = 0; i < all->size(); ++i) (*all)[i] *= i % 7 == 0 ? 0 : size;
     }
-    ExpectCloseToADoublePrecisionLoop(GetParam(), t, size);
+    ExpectCloseToADoublePrecisionReference(GetParam(), t, size);
   }
 }
 
 // An attention sink, as models have: nearly all weight is on the first position, whose values are
 // nearly zero.
-TEST_P(AttentionTest, IsCloseWithAnAttentionSink) {
+TEST_P(AttentionTest, IsCloseToTheReferenceWithAnAttentionSink) {
   const Shape& s = GetParam().shape;
   Tree t = RandomTree(s, 50, 9, 5);
   for (size_t i = 0; i < t.q.size(); i += static_cast<size_t>(s.head_dim)) t.q[i] = 8;
@@ -304,7 +304,7 @@ TEST_P(AttentionTest, IsCloseWithAnAttentionSink) {
     if (i % s.head_dim == 0) t.committed_k[static_cast<size_t>(i)] = 6;
     t.committed_v[static_cast<size_t>(i)] *= 0x1p-9f;
   }
-  ExpectCloseToADoublePrecisionLoop(GetParam(), t, 1);
+  ExpectCloseToADoublePrecisionReference(GetParam(), t, 1);
 }
 
 // A node's result has the same bits as when it is scored alone and its ancestors are committed.
@@ -346,7 +346,8 @@ TEST_P(AttentionTest, GroupingHeadsChangesNoBit) {
   EXPECT_TRUE(SameBits(grouped.data(), whole.data(), whole.size()));
 }
 
-// A tree, a sequence without rows, a prompt, and single rows at many numbers of cached positions.
+// One call holds a tree, a sequence without rows, a prompt, and single rows at many numbers of
+// cached positions.
 TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   const Case& c = GetParam();
   std::vector<Tree> trees = {RandomTree(c.shape, 100, 21, 2), RandomTree(c.shape, 30, 0, 3),
@@ -377,8 +378,8 @@ TEST_P(AttentionTest, SequencesOfOneCallHaveTheBitsTheyHaveAlone) {
   }
 }
 
-// Pages that several sequences share.
-TEST_P(AttentionTest, SequencesMayShareTheirPages) {
+// Two sequences that share their pages have the results of one sequence alone.
+TEST_P(AttentionTest, SequencesThatSharePagesHaveTheResultsOfOneAlone) {
   const Case& c = GetParam();
   const auto backend = NewBackend(c.set, 2);
   const int64_t rows = 3, kv = c.shape.kv_cols();
@@ -403,8 +404,9 @@ TEST_P(AttentionTest, SequencesMayShareTheirPages) {
   EXPECT_EQ(Values(*backend, out.tensor.Rows(rows, rows)), want);
 }
 
-// More rows than a unit holds, more positions than a span, and tiles with queries of several heads.
-TEST_P(AttentionTest, LongContextsAndManyRowsChangeNoBit) {
+// There are more rows than a unit holds, more positions than a span holds, and tiles with queries
+// of several heads.
+TEST_P(AttentionTest, LongContextsAndManyRowsHaveTheBitsOfSingleRows) {
   const Case& c = GetParam();
   const Tree t = RandomTree(c.shape, 300, 40, 12);
   const auto one = NewBackend(c.set, 1);
@@ -479,9 +481,9 @@ TEST_P(AttentionTest, AttentionRowsIsCloseToADoublePrecisionSoftmax) {
 
 INSTANTIATE_TEST_SUITE_P(Everywhere, AttentionTest, ::testing::ValuesIn(AllCases()), CaseName);
 
-// The division of units of 16 queries among four threads, unless a case says otherwise; `last`: as
-// in DivideUnits. Preparing keys and values takes as long as four queries. Comments of the cases:
-// queries of the busiest thread, uncut -> cut.
+// Divides `units` units of `queries` queries among four threads. `last`: last_queries of
+// DivideUnits. Preparing keys and values takes as long as four queries. The comments of the cases
+// give the work of the busiest thread in queries, uncut -> cut.
 std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int queries = 16) {
   const UnitDivision d = DivideUnits(units, queries, last, /*few_queries=*/4, /*threads=*/4);
   return {d.uncut, d.pieces, d.pieces_per_thread};
@@ -490,7 +492,7 @@ std::tuple<int64_t, int, int64_t> Divided(int64_t units, int last = 16, int quer
 TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
   EXPECT_EQ(Divided(8), std::tuple(2, 1, 0));        // no unit is left over
   EXPECT_EQ(Divided(1), std::tuple(0, 4, 1));        // 20 -> 8
-  EXPECT_EQ(Divided(2), std::tuple(0, 2, 1));        // 20 -> 12, in four pieces each 16
+  EXPECT_EQ(Divided(2), std::tuple(0, 2, 1));        // 20 -> 12; with four pieces of each unit 16
   EXPECT_EQ(Divided(5), std::tuple(1, 4, 1));        // 40 -> 28
   EXPECT_EQ(Divided(1, 3, 3), std::tuple(0, 3, 1));  // 7 -> 5: no piece is empty
   EXPECT_EQ(Divided(3), std::tuple(0, 1, 1));        // 20 -> 24 at least
@@ -498,7 +500,7 @@ TEST(UnitDivision, CutsUnitsThatAreLeftOverWhereThatSavesATenth) {
   EXPECT_EQ(Divided(5, 4), std::tuple(1, 1, 1));     // few queries, and threads have other units
 }
 
-// The load of each of four threads, which take a quarter of the pieces each.
+// The loads of four threads, each of which takes a quarter of the pieces.
 std::vector<int64_t> LoadsOf(std::span<const UnitLoad> units, std::span<const UnitPiece> pieces) {
   std::vector<int64_t> loads(4);
   for (int64_t t = 0; t < 4; ++t) {
@@ -525,12 +527,12 @@ TEST(UnequalUnits, ManyAreBalancedByTheirLoads) {
   std::vector<UnitLoad> units;
   for (int i = 0; i < 40; ++i) units.push_back({4, 100 + 37 * i % 1000});
   const std::vector<UnitPiece> pieces = DivideUnequal(units);
-  std::vector<int> seen(units.size());
+  std::vector<int> times_assigned(units.size());
   for (const UnitPiece& piece : pieces) {
     EXPECT_EQ(piece.pieces, 1);
-    ++seen[static_cast<size_t>(piece.unit)];
+    ++times_assigned[static_cast<size_t>(piece.unit)];
   }
-  EXPECT_EQ(seen, std::vector<int>(units.size(), 1));
+  EXPECT_EQ(times_assigned, std::vector<int>(units.size(), 1));
   const std::vector<int64_t> loads = LoadsOf(units, pieces);
   EXPECT_LT(*std::ranges::max_element(loads), 1.05 * *std::ranges::min_element(loads));
 }
@@ -539,13 +541,13 @@ TEST(UnequalUnits, ManyAreBalancedByTheirLoads) {
 TEST(UnequalUnits, ALargeUnitIsCut) {
   const std::vector<UnitLoad> units = {{4, 50}, {48, 4000}, {4, 60}};
   const std::vector<UnitPiece> pieces = DivideUnequal(units);
-  std::vector<std::vector<int>> seen(units.size());
+  std::vector<std::vector<int>> pieces_of(units.size());
   for (const UnitPiece& piece : pieces) {
-    seen[static_cast<size_t>(piece.unit)].push_back(piece.piece);
+    pieces_of[static_cast<size_t>(piece.unit)].push_back(piece.piece);
     EXPECT_EQ(piece.pieces, piece.unit == 1 ? 4 : 1);
   }
-  EXPECT_EQ(seen[0], std::vector<int>{0});
-  EXPECT_EQ(seen[1], (std::vector<int>{0, 1, 2, 3}));
+  EXPECT_EQ(pieces_of[0], std::vector<int>{0});
+  EXPECT_EQ(pieces_of[1], (std::vector<int>{0, 1, 2, 3}));
   const std::vector<int64_t> loads = LoadsOf(units, pieces);
   EXPECT_LT(*std::ranges::max_element(loads), 52 * 4000 / 2);
 }

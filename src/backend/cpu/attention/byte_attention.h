@@ -1,5 +1,5 @@
 // Attention over Q8_0 caches with AVX-512 VNNI, for any number of rows. Keys and values are
-// multiplied as the bytes they are stored as, four products per instruction and lane.
+// multiplied as bytes, as they are stored, with four products per instruction and lane.
 //
 // Queries are rounded to integers of 15 bits, with a power-of-two scale (unit) for each block of 32
 // elements. Weights are rounded to integers of 16 bits, with such a scale for each span and each
@@ -72,8 +72,8 @@ class ByteAttention {
     int s = 0;
     for (; s + 2 <= pieces_; s += 2) WidenPieces<2>(keys, values, index, s);
     if (s < pieces_) WidenPieces<1>(keys, values, index, s);
-    // Scales are widened only now: a load of values that were just written in smaller pieces stalls
-    // until they are in the cache.
+    // Scales are widened only now. A load stalls if it covers several stores that have not yet
+    // reached the cache.
     for (s = 0; s < pieces_; ++s) {
       WidenScales(key_scales + s * kBlockPositions,
                   key_scales_ + s * kSpan + index * kBlockPositions);
@@ -111,16 +111,17 @@ class ByteAttention {
   static constexpr int kPiece = 32;                    // elements of a Q8_0 block
   static constexpr int64_t kStoredBytes = kPiece + 2;  // bytes of a Q8_0 block
   static constexpr int kMostPieces = 8;
-  static constexpr int kQueriesTogether = 8;  // queries, as in VectorAttention
+  static constexpr int kQueriesTogether = 8;  // as in VectorAttention
 
   // The offset in values_ of piece s of positions 4 * four ... 4 * four + 3. The layout is
-  // [positions / 4][pieces][32] times four bytes.
+  // [positions / 4][pieces][32][4] bytes.
   int64_t ValueAt(int four, int s) const { return (int64_t{four} * pieces_ + s) * 4 * kPiece; }
-  // The element of a piece that is d-th in the layout of ValueAt; groups of four stay together.
+  // The element of a piece that is d-th in the layout of ValueAt; groups of four elements stay
+  // together.
   static constexpr int ElementAt(int d) { return d / 8 * 4 + d / 4 % 2 * 16 + d % 4; }
 
   // The number of queries from `first` on that are processed together: those that attend to all of
-  // the span or, if `first` does not, those that attend to the same part of it.
+  // the span or, if `first` does not, those that attend to the same part of the span as `first`.
   int CountTogether(int first, int last, int at, int blocks) const {
     int n = u_.heads - first % u_.heads;
     if (AttendsToAll(first, at, blocks)) {
@@ -137,8 +138,9 @@ class ByteAttention {
     return n < last - first ? n : last - first;
   }
 
-  // In each lane, the power-of-two scale (unit) in which `top` is at most 2^bits, and its inverse;
-  // NaN where `top` is not finite. A `top` below 2^-100 gets the unit of 2^-100.
+  // Returns, in each lane, the power-of-two scale (unit) in which `top` is at most 2^bits, and sets
+  // `inverse` to its inverse. Both are NaN where `top` is not finite. A `top` below 2^-100 gets the
+  // unit of 2^-100.
   FT_INLINE static F UnitOf(F top, int bits, F& inverse) {
     const I exponent = ShiftRight(AsI(top), 23);
     const I not_finite = Greater(exponent, Splat(254));
@@ -156,7 +158,7 @@ class ByteAttention {
       const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
       two[k] = _mm512_max_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
     }
-    __m512 four[2];  // in each 128 bits, x[0 ... 3] and x[4 ... 7]
+    __m512 four[2];  // [k]: in each 128 bits, maxima of x[4 k] ... x[4 k + 3]
     FT_UNROLL(2)
     for (int k = 0; k < 2; ++k) {
       const __m512d a = _mm512_castps_pd(two[2 * k]), b = _mm512_castps_pd(two[2 * k + 1]);
@@ -178,7 +180,7 @@ class ByteAttention {
   }
 
   // Rounds a piece of a query to integers 128 h + l, stored as [32] h and [32] l, and computes the
-  // start value of its sums, which corrects for keys that are stored 128 too high (TransposeKeys).
+  // start value of its sums, which corrects for keys that TransposeKeys stores 128 too high.
   void RoundQuery(const float* q, int part) {
     const F a = Load(q), b = Load(q + kLanes);
     const bool is_finite = Sum(Unordered(a - a) | Unordered(b - b)) == 0;
@@ -206,7 +208,7 @@ class ByteAttention {
   // The unit's columns in the cache rows of sixteen positions.
   struct Rows {
     const std::byte* first;
-    int64_t bytes;  // from one to the next
+    int64_t bytes;  // from one row to the next
     FT_INLINE const std::byte* At(int j, int s) const {
       return first + j * bytes + s * kStoredBytes;
     }
@@ -224,16 +226,16 @@ class ByteAttention {
     return {copies, bytes};
   }
 
-  // Copies the scales of sixteen rows' blocks, [pieces][16].
+  // Copies the scales of the blocks of sixteen rows to `out`, [pieces][16].
   FT_INLINE void CopyScales(const Rows& rows, uint16_t* out) const {
     for (int s = 0; s < pieces_; ++s) {
       for (int j = 0; j < kBlockPositions; ++j) {
         __builtin_memcpy(out++, rows.At(j, s), 2);
-        asm volatile("" ::: "memory");  // keeps them out of vectors, which would delay products
+        asm volatile("" ::: "memory");  // keeps scales out of vectors, which would delay products
       }
     }
   }
-  // Converts scales to floats, NaN to infinity so that it becomes the largest.
+  // Converts scales to floats. NaN becomes infinity, so that it is the largest scale.
   FT_INLINE static void WidenScales(const uint16_t* halves, float* out) {
     const F scales = LoadHalf(halves);
     Store(Select(Unordered(scales), Splat(__builtin_inff()), scales), out);
@@ -263,8 +265,8 @@ class ByteAttention {
     }
   }
 
-  // Transposes pieces of sixteen keys to [piece][8][16] times four bytes, unsigned: 128 more than
-  // stored. Loading four rows into one register does half of the transposition.
+  // Transposes pieces of sixteen keys to [piece][8][16][4] unsigned bytes, each of them 128 more
+  // than the stored code. Loading four rows into one register does half of the transposition.
   template <int kPieces>
   [[gnu::noinline]] void TransposeKeys(Rows rows, int index, int s) {
     __m512i x[2 * kPieces][4];  // [c][k]: words 4 c ... 4 c + 3 of rows k, k + 4, k + 8, k + 12
@@ -320,7 +322,7 @@ class ByteAttention {
     }
   }
 
-  // Scores kQueries queries from `query` on, stored from slot `slot` on.
+  // Computes the scores of kQueries queries from `query` on, and stores them from slot `slot` on.
   template <int kQueries>
   FT_INLINE void Score(int query, int slot, int blocks) {
     int b = 0;
@@ -384,8 +386,8 @@ class ByteAttention {
   }
 
   // Turns the scores of n queries, which attend to the same part of a span, into weights, and
-  // rescales their sums to the new maxima. Each step is done for all queries before the next: the
-  // steps of one query depend on one another, those of different queries overlap.
+  // rescales the queries' sums to the new maxima. Each step is done for all queries before the next
+  // step: the steps of one query depend on one another, while those of different queries overlap.
   //
   // Scores are exponents of two, and weights are relative to a power of two. For the weights of one
   // span this is the smallest power of two that none of them exceeds. When a later span has a
@@ -421,7 +423,7 @@ class ByteAttention {
   }
 
   // Expresses the scales of a span's values of piece s in a unit that makes the largest scale among
-  // the positions of `query` at most 2^16. Returns the unit.
+  // the positions that `query` attends to at most 2^16. Returns the unit.
   F ScaleValues(int query, int s, int at, int blocks) {
     const AttentionRow& row = u_.rows[query / u_.heads];
     const bool attends_to_all = AttendsToAll(query, at, blocks);
@@ -442,8 +444,9 @@ class ByteAttention {
     return unit;
   }
 
-  // Computes a query's weights relative to 2^own and adds them, times `share`, to its sum. Stores
-  // their products with the scales of each piece as integers 256 h + l: [64] h and [64] l.
+  // Computes a query's weights relative to 2^own and adds them, times `share`, to the query's sum.
+  // Stores the products of the weights and the scales of each piece as integers 256 h + l: [64] h
+  // and [64] l.
   FT_INLINE void Weigh(int query, int slot, F own, F share, int blocks) {
     const float* const scores = scores_ + slot * kSpan;
     F sum = Load(sums_ + query * kLanes), x[kSpan / kBlockPositions];
@@ -512,12 +515,13 @@ class ByteAttention {
   }
 
   const AttentionUnit& u_;
-  int pieces_;  // of a head
+  int pieces_;  // number of pieces of a head
   int queries_;
   RowPrefetcherOf<true> prefetcher_;
   // Whether Widen prefetches while it interleaves values: with few queries, the later loops alone
-  // would not prefetch enough. The limit is higher where lines are prefetched into L1: those cores
-  // stall on the lines that eight queries leave to the hardware prefetcher.
+  // would not prefetch enough. The limit is higher where lines are prefetched into L1: the cores
+  // for which that is chosen stall on the lines that eight queries leave to the hardware
+  // prefetcher.
   bool prefetches_early_;
   std::byte *q_, *keys_, *values_, *weights_, *key_copies_, *value_copies_;
   float *q_units_, *mixed_, *scores_, *sums_, *tops_;

@@ -1,5 +1,5 @@
-// Attention: units of a few rows times the heads that share a key/value head, divided among
-// threads.
+// Attention on several threads. The work is divided into units: a few rows times the query heads
+// that share a key/value head.
 #include <algorithm>
 
 #include "backend/cpu/attention/unit_division.h"
@@ -9,7 +9,8 @@
 namespace foretoken {
 namespace {
 
-// Most rows of a pass in one unit, so that their queries and sums stay in a core's private cache.
+// Maximum number of rows in one unit, so that the queries and sums of a unit stay in a core's
+// private cache.
 constexpr int kMostRows = 16;
 
 CacheType CacheTypeOf(DType type) {
@@ -51,7 +52,7 @@ int RunOf(const Visibility& visible, int r) {
 
 // The number of a sequence's cache rows up to the last one that a query row attends to.
 int64_t RowsRead(const Visibility& visible) {
-  int last = -1;  // provisional
+  int last = -1;  // index of a provisional row
   for (int r = 0; r < visible.rows(); ++r) {
     const int begin = visible.begin[r], end = visible.begin[r + 1];
     last = std::max(last, end > begin ? visible.chain[end - 1] : visible.run[r] - 1);
@@ -59,7 +60,7 @@ int64_t RowsRead(const Visibility& visible) {
   return int64_t{visible.committed} + last + 1;
 }
 
-// Makes the units of a call, which are numbered by sequence, then by block of rows, then by
+// Makes the units of a call. Units are numbered by sequence, then by block of rows, then by
 // key/value head.
 class UnitMaker {
  public:
@@ -90,7 +91,7 @@ class UnitMaker {
       all_rows += count;
     }
     if (kv_heads_ > 0) group_ = static_cast<int>(heads / kv_heads_);
-    rows.resize(static_cast<size_t>(heads * all_rows));  // the AttentionRows of all units
+    rows.resize(static_cast<size_t>(heads * all_rows));  // at most one per query
     next_row_ = rows.data();
   }
 
@@ -176,7 +177,7 @@ class UnitMaker {
   std::vector<AttentionUnit>& units_;
   AttentionRow* next_row_ = nullptr;
   std::vector<Part> parts_;
-  int64_t kv_heads_ = 0, blocks_ = 0;  // blocks of all sequences
+  int64_t kv_heads_ = 0, blocks_ = 0;  // blocks of rows of all sequences
   int group_ = 0;                      // query heads of a key/value head
 };
 
@@ -190,7 +191,7 @@ void CpuBackend::RunUnits(std::vector<AttentionUnit>& units, const AttentionOp& 
   const auto bytes = static_cast<size_t>(largest);
   for (PageMemory& scratch : attention_scratch_) {
     if (scratch && scratch.get_deleter().bytes >= bytes) continue;
-    scratch = AllocatePages(bytes + bytes / 2);  // contexts grow: avoids an allocation per step
+    scratch = AllocatePages(bytes + bytes / 2);  // spare bytes: contexts grow with each step
     if (scratch == nullptr) {
       RecordStatus(OutOfMemory(bytes + bytes / 2));
       return;

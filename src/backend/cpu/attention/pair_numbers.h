@@ -33,8 +33,8 @@ class PairNumbers {
     __builtin_memcpy(weights + block * kBlockPositions / 2, &rounded, sizeof(rounded));
   }
 
-  // Converts the keys of positions [from, from + 16) that `row` attends to, to words [padded head /
-  // 2][16]: a lane is a position. Past the row's last position, that one is repeated.
+  // Converts a row's keys at positions [from, from + 16) to words [padded head / 2][16], with one
+  // position per lane. Past the row's last position, its key is repeated.
   static void WidenKeys(const AttentionUnit& u, const AttentionRow& row, int from,
                         RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kBlockPositions];
@@ -49,8 +49,8 @@ class PairNumbers {
     }
   }
 
-  // Converts the values of these positions to words [8][padded head]: a lane holds one element of
-  // two positions.
+  // Converts a row's values at positions [from, from + 16) to words [8][padded head]. A lane holds
+  // one element of two positions. Past the row's last position, its value is repeated.
   static void WidenValues(const AttentionUnit& u, const AttentionRow& row, int from,
                           RowPrefetcher& prefetcher, float* out) {
     const std::byte* in[kBlockPositions];

@@ -1,9 +1,9 @@
-// Attention over one key/value head with AVX-512: a lane of the scores is a query.
+// Attention over one key/value head with AVX-512. Each lane of the scores belongs to a query.
 //
-// In VectorAttention a lane is a position, so that engine transposes the keys; it also copies the
-// values. Here the products load keys broadcast to all lanes, and read values directly from the
-// cache. Every sum has the same terms in the same order in both engines, so results have the same
-// bits.
+// In VectorAttention each lane belongs to a position. That engine therefore transposes the keys; it
+// also copies the values. Here the products broadcast keys to the lanes of all queries, and read
+// values directly from the cache. Every sum has the same terms in the same order in both engines,
+// so results have the same bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
@@ -44,10 +44,10 @@ class FloatWords : public Numbers {
   FT_INLINE static void StoreWeights(F x, float* to) { Store(x, to); }
 };
 
-// Attention of all or some queries of a unit. kQueries: lanes that a position takes, 4, 8 or 16,
-// one per query. Lane i * kPositions + j % kPositions is query i at position j, so a register holds
-// kPositions positions, whose keys are interleaved word by word. More than 16 queries form groups
-// of 16, each with registers of its own.
+// Attention of all or some queries of a unit. kQueries: the number of lanes that a position takes,
+// 4, 8 or 16, one per query. Lane i * kPositions + j % kPositions holds query i at position j. A
+// register thus holds kPositions positions, and their keys are interleaved word by word. More than
+// 16 queries form groups of 16, each with registers of its own.
 template <typename Words, int kHeadDim, int kQueries>
 class QueryLanes {
  public:
@@ -94,11 +94,12 @@ class QueryLanes {
   static constexpr int kPositions = kLanes / kQueries;  // positions of a register
   static constexpr int kBlocksTogether =
       kPositions == 1 ? 1 : 2;                              // blocks that are scored together
-  static constexpr int kVectors = kPositions == 1 ? 1 : 2;  // of values that are read together
-  static constexpr int kPiece = 32;                         // a head's column is a multiple of this
-  // Positions, words and weighted positions that are processed between two prefetches, each of one
-  // position of the next span. With these values, the whole next span has been prefetched when this
-  // one is done, and memory is never idle.
+  static constexpr int kVectors = kPositions == 1 ? 1 : 2;  // vectors of values read together
+  static constexpr int kPiece = 32;                         // divides the column of a head
+  // What is processed between two prefetches, each of which fetches one position of the next span:
+  // positions whose keys are interleaved, words of scores, and positions whose values are weighted.
+  // With these numbers, the whole next span has been prefetched when the current span is done, and
+  // memory is never idle.
   static constexpr int kPositionsPerPrefetch = 8,
                        kWordsPerPrefetch = kDepth / (8 * kBlocksTogether);
   static constexpr int kMixedPerPrefetch = kHeadDim * 3 / 32;
@@ -153,10 +154,11 @@ class QueryLanes {
            i % kQueries * kPositions + j % kPositions;
   }
 
-  // Processes positions [at, at + length) of a span, to each of which some row attends.
+  // Processes positions [at, at + length) of the span that begins at `at`. No row attends to later
+  // positions of the span.
   void ProcessSpan(int at, int length) {
     const int in_run = run_ - at < 0 ? 0 : run_ - at;
-    const int common = in_run < length ? in_run : length;  // the same cache rows for all rows
+    const int common = in_run < length ? in_run : length;  // positions in the run of all rows
     const int positions = (length + kBlockPositions - 1) / kBlockPositions * kBlockPositions;
     prefetcher_.SetRange(at + kSpan, at + 2 * kSpan, run_);
     for (int j = 0; j < common; j += kBlocksTogether * kBlockPositions) ScoreCommon(at, j, common);
@@ -185,14 +187,14 @@ class QueryLanes {
     }
   }
 
-  // Scores positions [at + common, at + length), where a position is not the same cache row for all
-  // rows. Each of these cache rows is scored for all queries, and only the scores of the rows that
-  // attend to it are kept.
+  // Scores positions [at + common, at + length), where a position may be different cache rows for
+  // different query rows. Each such cache row is scored for all queries. Its scores are kept only
+  // for the query rows that attend to it.
   void ScoreTail(int at, int common, int length) {
     Column columns[kBlockPositions];
     int count = 0;
     for (int j = common; j < length; ++j) {
-      int first = count;  // of the columns at this position
+      int first = count;  // first of the columns at this position
       for (int r = first_row_; r < end_row_; ++r) {
         if (u_.rows[r].count <= at + j) continue;
         const int row = CacheRow(u_, u_.rows[r], at + j);
@@ -209,7 +211,7 @@ class QueryLanes {
     if (count > 0) ScoreColumns(at, columns, count);
   }
 
-  // A cache row that some rows attend to at position `position` of a span.
+  // A cache row that some query rows attend to at position `position` of a span.
   struct Column {
     int position, row;
   };
@@ -231,8 +233,8 @@ class QueryLanes {
     }
   }
 
-  // Scores all groups' queries with kBlocks blocks of keys. A group has room for `positions`
-  // positions in `scores`.
+  // Computes the scores of all groups' queries for kBlocks blocks of keys. A group has room for
+  // `positions` positions in `scores`.
   template <int kBlocks>
   FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
     Words::Choose(u_.key_type, [&](auto type) {
@@ -274,7 +276,8 @@ class QueryLanes {
       }
     }
   }
-  // Where InterleaveKeys stores word k of sixteen.
+  // The offset at which InterleaveKeys stores word k of sixteen, of the first of kPositions
+  // positions.
   static constexpr int WordAt(int k) {
     if (kPositions == 1) return k;
     if (kPositions == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
@@ -391,7 +394,7 @@ class QueryLanes {
     return weights + j / kPositions * (kLanes / kPerWord) + j % kPositions / kPerWord;
   }
 
-  // Adds the values of positions [at, at + positions), weighted, to a group's results.
+  // Adds the weighted values of positions [at, at + positions) to a group's results.
   void Mix(int group, int at, int positions) {
     const int left = queries_ - group * kQueries;
     Words::Choose(u_.value_type, [&](auto type) {
@@ -451,9 +454,9 @@ class QueryLanes {
     }
   }
 
-  // Adds each row's own values from position at + first on. VectorAttention pads the last block
-  // with copies of the values at the row's last position, of weight zero. Here at most one word of
-  // such copies is added, because further ones would change nothing.
+  // Adds each row's weighted values from position at + first on. VectorAttention pads the last
+  // block with copies of the values at the row's last position, which have weight zero. Here at
+  // most one whole word of such copies is added, because more copies would change nothing.
   void MixTail(int at, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
       const int left = u_.rows[r].count - at;
@@ -495,14 +498,15 @@ class QueryLanes {
   const AttentionUnit& u_;
   int first_, queries_, first_row_, end_row_, groups_;
   int run_ = 0;               // positions below it are the same cache rows for all rows
-  RowPrefetcher prefetcher_;  // for the span after this one
+  RowPrefetcher prefetcher_;  // prefetches the span after the current one
   float* q_;                  // words [groups][kDepth][16]
   float *mixed_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
   int64_t scratch_;
 };
 
-// Calls run(engine) for the engines that cover a unit's queries: groups of sixteen, and the rest in
-// as few lanes as they fit. With words of two elements, a unit may have at most eight queries.
+// Calls run(engine) for the engines that cover a unit's queries: one for all groups of sixteen, and
+// one for the rest in as few lanes as hold it. With words of two elements, a unit may have at most
+// eight queries.
 template <typename Words, int kHeadDim, typename Run>
 FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
   const int queries = u.row_count * u.heads, left = queries % kLanes;
@@ -535,8 +539,9 @@ constexpr AttentionOp QueryLanesOp() {
           }};
 }
 
-// The op of a unit: QueryLanes for heads of 64 or 128 elements, Many for all others and for more
-// than eight queries in words of two elements.
+// Returns the op of a unit: QueryLanes for heads of 64 or 128 elements whose column is a multiple
+// of 32, and Many for all others. In words of two elements, Many also takes units of more than
+// eight queries.
 template <typename Words, typename Many>
 AttentionOp RowsOp(const AttentionUnit& u) {
   if (u.column % 32 == 0 && (Words::kPerWord == 1 || u.row_count * u.heads <= 8)) {

@@ -18,9 +18,9 @@ int64_t CostOf(const UnitLoad& unit, int pieces, int few_queries) {
   return (few_queries + DivideUp(int64_t{unit.queries}, int64_t{pieces})) * unit.positions;
 }
 
-// Cuts every unit into cost / `most` pieces, rounded up, but into no more than it has queries. Each
-// piece prepares keys and values again, so it may cost more than `most`. The costliest pieces come
-// first.
+// Cuts every unit into cost / `most` pieces, rounded up, but into no more pieces than the unit has
+// queries. Each piece prepares keys and values again and may therefore cost more than `most`. The
+// costliest pieces come first.
 std::vector<CostedPiece> CutUnits(std::span<const UnitLoad> units, int few_queries, int64_t most) {
   std::vector<CostedPiece> cut;
   for (size_t u = 0; u < units.size(); ++u) {

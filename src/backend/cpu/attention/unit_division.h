@@ -36,9 +36,9 @@ struct UnitPiece {
 
 // Divides units of different loads, such as those of several sequences. `out` gets the pieces of
 // all units, grouped by thread. WorkShares gives each thread the same number of consecutive pieces,
-// to within one; they are ordered so that threads then have about equal work. Large units are cut
-// only where the busiest thread would otherwise work more than a tenth longer. `few_queries`: as in
-// DivideUnits.
+// to within one. The pieces are ordered so that threads then have about equal work. Large units are
+// cut only where the busiest thread would otherwise work more than a tenth longer. `few_queries`:
+// as in DivideUnits.
 void DivideUnequalUnits(std::span<const UnitLoad> units, int few_queries, int threads,
                         std::vector<UnitPiece>& out);
 

@@ -44,8 +44,8 @@ FT_INLINE void MultiplyBf16() {
   MultiplyBf16Pairs<kSum, kRows, kPairs>();
 }
 
-// Configures the tile registers for operands of `rows` rows, each of `words` four-byte words.
-// REQUIRES: `words` is 16 for BF16.
+// Configures the tile registers for products of a left operand [rows][words] and a right operand
+// [words][16], in words of four bytes. REQUIRES: `words` is 16 for BF16.
 inline void ConfigureTiles(int rows, int words) {
   TileConfig config;
   for (int i = 0; i < 4; ++i) {

@@ -1,8 +1,8 @@
 // The matrix unit (AMX) in software, for tests: the functions of tile_instructions.h on registers
 // in memory, one set for each thread. They give the bits that Intel's manual specifies (Instruction
-// Set Reference, TDPBSUD, TDPBF16PS), except which of several NaNs comes out. They trap where the
-// CPU would fault: at a register that is not configured, or operands whose shapes do not match.
-// Needs AVX-512 with VNNI.
+// Set Reference, TDPBSUD, TDPBF16PS). Only the payload of a NaN may differ. They trap where the CPU
+// would fault: at an invalid configuration, a register that is not configured, or operands whose
+// shapes do not match. Needs AVX-512 with VNNI.
 #pragma once
 
 #include "backend/cpu/isa/amx_tiles.h"

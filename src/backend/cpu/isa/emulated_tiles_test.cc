@@ -1,4 +1,5 @@
-// The emulated matrix unit gives the bits of the manual's loops, computed element by element.
+// Products of bf16 pairs on the emulated matrix unit have the bits of the manual's loop, which this
+// test computes element by element.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -25,7 +26,8 @@ float At(const std::array<uint16_t, 512>& tile, int row, int word, int i) {
 TEST(EmulatedTiles, PairsAreSummedAsTheManualSays) {
   if (!KernelsFor(CpuIsa::kAvx512).ok()) GTEST_SKIP() << "the emulation needs AVX-512";
   std::mt19937 rng(1);
-  // Values of similar size, whose sums round; and values whose products and sums are denormals.
+  // Ranges of exponents: values of similar size, whose sums are rounded; values some of whose
+  // products are denormals; values most of which are denormals; and values of very different sizes.
   for (const auto& [least, most] : {std::pair{-4, 4}, {-80, -50}, {-149, -120}, {-20, 20}}) {
     std::uniform_int_distribution<int> exponent(least, most);
     std::uniform_real_distribution<float> fraction(-2.0f, 2.0f);

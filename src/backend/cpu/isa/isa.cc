@@ -38,8 +38,8 @@ bool HasAvx512Vnni() {
 
 bool HasAvx512Bf16() { return HasAvx512Vnni() && __builtin_cpu_supports("avx512bf16"); }
 
-// Whether the CPU has matrix units for int8 and bf16, and the operating system lets this process
-// use them, which the process must request once.
+// Whether the CPU has matrix units for int8 and bf16 that this process may use. A process must
+// request the permission from the operating system once.
 bool HasAmx() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (!HasAvx512Bf16() || __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
@@ -52,8 +52,8 @@ bool HasAmx() {
 
 // Whether widening to floats is faster than products of bf16 pairs. On Intel's cores (Sapphire and
 // Emerald Rapids) the instruction for 32 products takes as long as four instructions for 16 float
-// products each. A virtual machine may expose that instruction and hide the matrix unit, which
-// would be faster.
+// products each. The matrix unit of these cores is faster than both, but a virtual machine may hide
+// it.
 bool PairsAreSlow() {
   __builtin_cpu_init();
   return __builtin_cpu_is("intel") != 0;
@@ -67,12 +67,12 @@ bool PairsAreSlow() {
 struct InstructionSet {
   CpuIsa isa;
   std::string_view name;          // also the name of its kernels
-  bool (*is_here)();              // whether this machine has it; null on other architectures
-  const Kernels& (*kernels)();    // null if is_here is
-  bool (*is_slower)() = nullptr;  // whether the set before it is faster on this CPU
+  bool (*is_here)();              // whether this machine has the set; null on other architectures
+  const Kernels& (*kernels)();    // null if is_here is null
+  bool (*is_slower)() = nullptr;  // whether the previous set is faster on this CPU; null: it is not
 };
 
-// Ordered from the slowest to the fastest.
+// Ordered from the slowest to the fastest, except on CPUs where is_slower holds.
 constexpr InstructionSet kSets[] = {
     {CpuIsa::kPortable, "portable", &Always, &PortableKernels},
     {CpuIsa::kAvx2, "avx2", FT_ON_X86(HasAvx2), FT_ON_X86(Avx2Kernels)},
@@ -88,11 +88,11 @@ consteval bool EverySetIsListed() {
   for (size_t i = 0; i < std::size(kSets); ++i) {
     if (static_cast<size_t>(kSets[i].isa) != i + 1) return false;
   }
-  return std::size(kSets) == static_cast<size_t>(CpuIsa::kAmx);  // the last
+  return std::size(kSets) == static_cast<size_t>(CpuIsa::kAmx);  // kAmx is the last
 }
 static_assert(EverySetIsListed());
 
-// REQUIRES: not kAuto.
+// REQUIRES: `isa` is not kAuto.
 const InstructionSet& SetOf(CpuIsa isa) { return kSets[static_cast<size_t>(isa) - 1]; }
 
 bool IsHere(const InstructionSet& set) { return set.is_here != nullptr && set.is_here(); }

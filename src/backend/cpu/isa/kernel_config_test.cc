@@ -50,8 +50,8 @@ TEST_P(KernelConfigTest, EverySupportedConfigHasKernelsAndTiles) {
   }
 }
 
-// Changes one field at a time: to values that no set supports, then to values that this set does
-// not support.
+// Changes one field at a time: first to values that no set supports in place of its default, then
+// to values that this set does not support.
 TEST_P(KernelConfigTest, RefusesUnsupportedValues) {
   const auto refuses = [&](auto change) {
     KernelConfig config = kernels().elsewhere;

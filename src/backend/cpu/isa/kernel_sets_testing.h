@@ -21,7 +21,8 @@ struct KernelSet {
 
 std::vector<KernelSet> TestedSets();
 
-// A backend in the configuration that is fastest on this CPU, or in another that the set supports.
+// Makes a backend in the configuration that is fastest on this CPU, or in `config`. REQUIRES: the
+// set supports `config`.
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, int threads);
 std::unique_ptr<Backend> NewBackend(const KernelSet& set, const KernelConfig& config, int threads);
 

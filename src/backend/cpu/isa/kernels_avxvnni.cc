@@ -1,4 +1,4 @@
-// AVX-VNNI: AVX2 with dot products of bytes in one instruction, on processors without AVX-512.
+// AVX-VNNI: AVX2 with dot products of bytes in one instruction, for processors without AVX-512.
 #define FT_ISA avxvnni
 #include "backend/cpu/linear/linear_kernels.h"
 

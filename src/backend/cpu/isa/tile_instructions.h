@@ -23,12 +23,14 @@ template <int kTile>
 FT_INLINE void StoreTile(void* to, int64_t stride) {
   asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(kTile) : "memory");
 }
-// kSum += kRows (signed bytes) times kCodes (unsigned bytes), four products per element.
+// Matrix product kSum += kRows * kCodes, of signed and unsigned bytes. Each 32-bit word of an
+// operand holds four bytes, which are consecutive in the inner dimension.
 template <int kSum, int kRows, int kCodes>
 FT_INLINE void MultiplySignedUnsigned() {
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kCodes));
 }
-// kSum += kRows times kPairs, two products of bf16 per element.
+// Matrix product kSum += kRows * kPairs. Each 32-bit word of an operand holds two bf16 values,
+// which are consecutive in the inner dimension.
 template <int kSum, int kRows, int kPairs>
 FT_INLINE void MultiplyBf16Pairs() {
   asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(kSum), "i"(kRows), "i"(kPairs));

@@ -54,7 +54,7 @@ struct I {
 #define FT_EACH_PART FT_UNROLL(4) for (int i = 0; i < kParts; ++i)
 
 // Prefetches `bytes` bytes from p on, at least the first line; p need not be valid. kNearness: 3
-// for the L1 cache, 2 for L2, which does not evict from L1 what is in use.
+// for the L1 cache; 2 for L2, which evicts nothing from L1.
 template <int kNearness = 2>
 FT_INLINE void Prefetch(const std::byte* p, int64_t bytes) {
   __builtin_prefetch(p, 0, kNearness);
@@ -73,15 +73,16 @@ FT_INLINE void PrefetchForWriting(const void* p) {
 #endif
 }
 
-// Reads from the line at p, which must be valid.
+// Reads four bytes at p, so that their line is loaded into the L1 cache. REQUIRES: they are
+// readable.
 FT_INLINE void Touch(const std::byte* p) {
   int word;
   __builtin_memcpy(&word, p, sizeof(word));
   asm volatile("" ::"r"(word));
 }
 
-// Returns p, hidden from the optimizer. It would otherwise compute hundreds of addresses from p
-// ahead of a loop, and spill them.
+// Returns p, hidden from the optimizer. The optimizer would otherwise compute hundreds of addresses
+// from p ahead of a loop, and spill them.
 FT_INLINE const std::byte* Opaque(const std::byte* p) {
   asm("" : "+r"(p));
   return p;
@@ -102,8 +103,8 @@ FT_INLINE F Zero() {
   FT_EACH_PART r.v[i] = NativeF{};
   return r;
 }
-// Loads register by register: a copy of all lanes at once goes through memory in smaller pieces, on
-// which the following load stalls.
+// Loads register by register. A copy of all lanes at once would go through memory in pieces smaller
+// than a register, and the following load of a register would stall.
 FT_INLINE F Load(const float* p) {
   F r;
   FT_EACH_PART __builtin_memcpy(&r.v[i], p + i * kNative, sizeof(NativeF));
@@ -125,8 +126,8 @@ FT_INLINE void StoreI(I x, void* p) {
     __builtin_memcpy(static_cast<std::byte*>(p) + i * sizeof(NativeI), &x.v[i], sizeof(NativeI));
   }
 }
-// LoadFirst and StoreFirst load or store the first n lanes, n > 0; the others are loaded as zeros
-// and not stored.
+// LoadFirst loads the first n lanes and sets the others to zero. StoreFirst stores only the first n
+// lanes. REQUIRES: n > 0.
 FT_INLINE F LoadFirst(const float* p, int64_t n) {
 #if defined(__AVX512F__)
   F r;
@@ -147,7 +148,7 @@ FT_INLINE void StoreFirst(F x, float* p, int64_t n) {
 #endif
 }
 
-// 0, 1, ... 15.
+// The number of each lane: 0, 1, ..., 15.
 FT_INLINE I LaneNumbers() {
   int32_t lanes[kLanes];
   for (int j = 0; j < kLanes; ++j) lanes[j] = j;
@@ -273,14 +274,15 @@ FT_INLINE float Sum(F a) {
 // Writes lane i of x[j] to out[16 i + j].
 FT_INLINE void StoreTransposed(const F x[kLanes], float* out) {
 #if defined(__AVX512F__)
-  __m512d pair[16];  // vectors 2 k and 2 k + 1, interleaved: lanes 0 1 and 2 3 of each four
+  // Vectors 2 k and 2 k + 1, interleaved. [2 k]: lanes 0 and 1 of each four; [2 k + 1]: 2 and 3.
+  __m512d pair[16];
   FT_UNROLL(8)
   for (int k = 0; k < 8; ++k) {
     const __m512 a = x[2 * k].v[0], b = x[2 * k + 1].v[0];
     pair[2 * k] = _mm512_castps_pd(_mm512_unpacklo_ps(a, b));
     pair[2 * k + 1] = _mm512_castps_pd(_mm512_unpackhi_ps(a, b));
   }
-  __m512 four[4][4];  // [k][i]: lane i of each four, of vectors 4 k ... 4 k + 3
+  __m512 four[4][4];  // [k][i]: lane i of each four lanes of vectors 4 k ... 4 k + 3
   FT_UNROLL(4)
   for (int k = 0; k < 4; ++k) {
     FT_UNROLL(4)
@@ -357,7 +359,7 @@ FT_INLINE I SplatFour(const std::byte* p) {
 FT_INLINE __m256i DotBytes(__m256i acc, __m256i codes, __m256i a) {
   return _mm256_dpbusd_avx_epi32(acc, codes, a);
 }
-#elif defined(FT_EMULATED_VNNI)  // in 16 bits, for tests
+#elif defined(FT_EMULATED_VNNI)  // for tests: multiplies bytes as 16-bit values
 FT_INLINE __m256i DotBytes(__m256i acc, __m256i codes, __m256i a) {
   const __m256i even = _mm256_madd_epi16(_mm256_and_si256(codes, _mm256_set1_epi16(255)),
                                          _mm256_srai_epi16(_mm256_slli_epi16(a, 8), 8));
@@ -398,9 +400,10 @@ inline constexpr bool kSignedBytesOnly = true;
 #else
 inline constexpr bool kSignedBytesOnly = false;
 #endif
-// Dot4 with both operands signed: the absolute values of the codes, at most 128 and so unsigned,
-// times the bytes at p with the codes' signs. REQUIRES: no byte at p is -128. Like AddPairProducts,
-// it is written in assembly, because GCC 12 would precompute what it can, and spill it.
+// Dot4 with signed codes. Multiplies the absolute values of the codes, as unsigned bytes, by the
+// bytes at p with the codes' signs. REQUIRES: no byte at p is -128; kSignedBytesOnly. Dot4Signed
+// and AddPairProducts are written in assembly, because GCC 12 would compute operands ahead of a
+// loop and spill them.
 FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   const auto& four = *reinterpret_cast<const FourBytes*>(p);
@@ -424,15 +427,15 @@ FT_INLINE I Dot4Signed(I acc, I codes, const std::byte* p) {
   return acc;
 }
 
-// The number of code vectors (number_format.h), with codes below 2^bits, over which sums of two
-// products can be accumulated in 16 bits (AddPairProducts). These sums are widened only afterwards,
-// so that a vector takes half the instructions of a Dot4. 0 where this does not apply, for example
-// where Dot4 is one instruction.
+// The number of code vectors (number_format.h) whose sums of two products can be added up in 16
+// bits (AddPairProducts), for codes below 2^bits. The totals are widened only at the end
+// (FoldPairs), so that a vector takes half the instructions of a Dot4. 0 where this is not done,
+// for example where Dot4 is one instruction.
 constexpr int PairVectors(int bits) {
   return kSignedBytesOnly && bits < 7 ? 32767 / (2 * 127 * ((1 << bits) - 1)) : 0;
 }
-// 32 sums of two products: unsigned bytes of `codes` times the four signed bytes at p.
-// AddPairProducts adds them to acc.
+// Returns 32 sums of two products in 16 bits: the unsigned bytes of `codes` times the four signed
+// bytes at p. AddPairProducts adds these sums to acc.
 FT_INLINE I PairProducts(I codes, const std::byte* p) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   int32_t four;
@@ -461,7 +464,7 @@ FT_INLINE I AddPairProducts(I acc, I codes, const std::byte* p) {
   (void)codes, (void)p;
   return acc;
 }
-// acc + both pair sums of each lane.
+// acc + both 16-bit sums in each lane of `pairs`.
 FT_INLINE I FoldPairs(I acc, I pairs) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
   FT_EACH_PART {
@@ -525,8 +528,8 @@ FT_INLINE void StoreHalf(F x, void* p) {
 #endif
 }
 #endif
-// The functions from here on use intrinsics, because GCC 12 widens and narrows whole vectors of
-// bytes piece by piece.
+// Where the functions from here on use intrinsics, GCC 12 would widen or narrow a vector of bytes
+// piece by piece.
 FT_INLINE I LoadU8(const void* p) {
   I r;
 #if defined(__AVX512F__)

@@ -23,13 +23,14 @@ FT_INLINE F Finite(F a) {
   return Select(Greater(Splat(__builtin_inff()), Abs(a)), a, Splat(0.0f));
 #endif
 }
-// The bases (kernels.h) of blocks whose largest magnitudes are `top`, a lane for each block. The
+// The bases (kernels.h) of blocks whose largest magnitudes are `top`, with one block per lane. The
 // unit is the smallest power of two that is at least top / 127; a `top` below 2^-90 counts as
 // 2^-90.
 FT_INLINE F BaseOf(F top) {
   const I bits = AsI(Max(top, Splat(0x1p-90f)));
   // Where top exceeds 127 * 2^n = 1.984375 * 2^(n + 6), the first addition carries into the
-  // exponent. The base's exponent is 23 - 6 higher, and its mantissa is 1.5.
+  // exponent. The exponent of the base is 23 - 6 above that of this sum, and the mantissa of the
+  // base is 1.5.
   return AsF(((bits + Splat(0x1ffff)) & Splat(-0x800000)) + Splat((23 - 6) * 0x800000 + 0x400000));
 }
 
@@ -62,11 +63,12 @@ FT_INLINE F PowerOfFraction(F f) {
   p = MulAdd(p, f, Splat(0.6931241751f));
   return MulAdd(p, f, Splat(1.0f));
 }
-// e^x within 5e-6, for weights that are rounded to 16 bits or fewer; 0 below -87. REQUIRES: x <= 0.
+// e^x within 5e-6; 0 below -87. Meant for attention where weights or cached values are rounded to
+// 16 bits or fewer. REQUIRES: x <= 0.
 FT_INLINE F QuickExp(F x) {
   const __m512 low = _mm512_set1_ps(-87.0f), magic = _mm512_set1_ps(0x1.8p23f);
   const __m512 log2_e = _mm512_set1_ps(1.44269504088896341f);
-  const __mmask16 in_range = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // NaN too
+  const __mmask16 in_range = _mm512_cmp_ps_mask(x.v[0], low, _CMP_NLT_UQ);  // true for NaN
   const __m512 y = _mm512_max_ps(low, x.v[0]);                              // a NaN stays
   const __m512 biased = _mm512_fmadd_ps(y, log2_e, magic);
   F f, r;
@@ -77,15 +79,15 @@ FT_INLINE F QuickExp(F x) {
   r.v[0] = _mm512_maskz_mul_ps(in_range, p.v[0], _mm512_castsi512_ps(power));
   return r;
 }
-// 2^x within 5e-6, for the same purpose as QuickExp; 0 below -100. REQUIRES: x <= 0.
+// 2^x within 5e-6; 0 below -100. Meant for weights that are rounded to 16 bits. REQUIRES: x <= 0.
 FT_INLINE F QuickPower(F x) {
   const __m512 magic = _mm512_set1_ps(0x1.8p23f);
   const __mmask16 in_range = _mm512_cmp_ps_mask(x.v[0], _mm512_set1_ps(-100.0f), _CMP_NLT_UQ);
   const __m512 biased = _mm512_add_ps(x.v[0], magic);
   F f, r;
   f.v[0] = _mm512_sub_ps(x.v[0], _mm512_sub_ps(biased, magic));
-  // The shift moves the integer part of x to the exponent and drops the rest. For a NaN it gives
-  // zero, so that the result remains a NaN.
+  // The shift moves the integer part of x to the exponent and drops the rest. For a NaN the shift
+  // gives zero, so that the result remains a NaN.
   const __m512i power = _mm512_slli_epi32(_mm512_castps_si512(biased), 23);
   const __m512i p = _mm512_castps_si512(PowerOfFraction(f).v[0]);
   r.v[0] = _mm512_castsi512_ps(_mm512_maskz_add_epi32(in_range, p, power));

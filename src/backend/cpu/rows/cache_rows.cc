@@ -95,7 +95,7 @@ void CpuBackend::StoreRows(Tensor src, std::span<const RowRun> runs) {
   };
   const int64_t grain = rows * src.cols < kWorthSharing ? rows : 1;
   pool_->ParallelFor(rows, grain, [&](int64_t begin, int64_t end) {
-    int64_t first = 0;  // of the run, among the rows of all runs
+    int64_t first = 0;  // the run's first row, counted over the rows of all runs
     for (const RowRun& run : runs) {
       store(run, std::max<int64_t>(0, begin - first), std::min(end - first, run.count));
       first += run.count;
@@ -114,7 +114,8 @@ void CpuBackend::Gather(Tensor src, std::span<const int> rows, Tensor out) {
     if (from != to) std::memcpy(to, from, static_cast<size_t>(src.cols) * sizeof(float));
   };
   if (out.data != src.data) return EachRow(out.rows, out.cols, copy);
-  for (int64_t i = 0; i < out.rows; ++i) {  // in order: a row is read before it is written
+  // In order, so that a row is read before it is overwritten.
+  for (int64_t i = 0; i < out.rows; ++i) {
     FT_CHECK(i == 0 || rows[static_cast<size_t>(i)] > rows[static_cast<size_t>(i - 1)]);
     copy(i);
   }

@@ -33,13 +33,13 @@ template <int kRows>
 FT_INLINE I HighestLanes(const I x[kRows]) {
   const auto highest = [](__m512i a, __m512i b) { return _mm512_max_epi32(a, b); };
   const auto at = [&](int i) { return reinterpret_cast<__m512i>(x[i].v[0]); };
-  __m512i two[kRows / 2];  // lanes of x[2 k] and x[2 k + 1], interleaved
+  __m512i two[kRows / 2];  // [k]: maxima of lanes of x[2 k] and x[2 k + 1], interleaved
   FT_UNROLL(8)
   for (int k = 0; k < kRows / 2; ++k) {
     two[k] = highest(_mm512_unpacklo_epi32(at(2 * k), at(2 * k + 1)),
                      _mm512_unpackhi_epi32(at(2 * k), at(2 * k + 1)));
   }
-  __m512i four[kRows / 4];  // of x[4 k] ... x[4 k + 3], interleaved
+  __m512i four[kRows / 4];  // [k]: maxima of lanes of x[4 k] ... x[4 k + 3], interleaved
   FT_UNROLL(4)
   for (int k = 0; k < kRows / 4; ++k) {
     four[k] = highest(_mm512_unpacklo_epi64(two[2 * k], two[2 * k + 1]),

@@ -226,7 +226,7 @@ inline void StoreHalfRow(const float* x, int64_t n, std::byte* out) {
 }
 #endif
 
-// Inserts a token at its rank among the `count` tokens in `top`, which loses its last one.
+// Inserts a token at its rank among the `count` tokens in `top`, and drops the last of these.
 inline void InsertRanked(RankedToken token, int count, RankedToken* top) {
   int at = count - 1;
   for (; at > 0 && top[at - 1].log_share < token.log_share; --at) top[at] = top[at - 1];

@@ -20,8 +20,8 @@ struct Tile {
   int padded_rows() const { return chunks * kChunkRows[size]; }
 };
 
-// Bytes of the tiles that are multiplied with all panels before the next tiles begin. They stay in
-// a core's own cache while weights are streamed from memory.
+// Bytes of the tiles that are multiplied with all panels before the next tiles are. These tiles
+// stay in a core's own cache while weights are streamed from memory.
 inline constexpr int64_t kResidentTileBytes = 512 << 10;
 
 // Cuts `rows` rows into tiles of at most kMaxTileRows, with little padding. Their sizes differ by
@@ -36,15 +36,16 @@ class Tiles {
   Tiles(const Kernels& kernels, const KernelConfig& config) : kernels_(kernels), config_(config) {}
 
   virtual ~Tiles() = default;
-  // Cuts `rows` rows of `cols` values into tiles, which are not made yet. `copies`: the number of
-  // copies of each tile, one for each thread; 1: all threads share it.
+  // Cuts `rows` rows of `cols` values into tiles, which have no memory and no content yet.
+  // `copies`: the number of copies of each tile, one for each thread; 1: all threads share one
+  // copy.
   void Begin(int64_t rows, int64_t cols, int copies = 1);
   const std::vector<Tile>& tiles() const { return tiles_; }
   int64_t cols() const { return cols_; }
   const KernelConfig& config() const { return config_; }
-  // Allocates the tiles of `kind`. Errors: out of memory.
+  // Reserves memory for the tiles of `kind`. Errors: out of memory.
   Status Reserve(TileKind kind);
-  // Whether the tiles of `kind` were allocated since the last Begin.
+  // Whether memory for the tiles of `kind` was reserved since the last Begin.
   bool reserved(TileKind kind) const { return reserved_[static_cast<int>(kind)]; }
   // Fills columns [begin, end) of a tile, in the copy of thread `thread` where each thread has its
   // own. `begin` is a multiple of kBlock, and so is `end` unless it is cols(). `x` is the first of
@@ -54,9 +55,9 @@ class Tiles {
   const std::byte* Data(TileKind kind, size_t tile, int thread) const {
     return At(static_cast<int>(kind), tile, thread);
   }
-  // Called by each thread before it multiplies with tiles, first with those of `kind`. Prefetches
-  // what stays in a core's own cache: other threads may have made the tiles, and lines that are
-  // prefetched together arrive faster than one by one.
+  // Called by each thread before it multiplies with tiles. Those of `kind` are used first.
+  // Prefetches the tiles of `kind` that stay in a core's own cache: other threads may have made
+  // them. Lines that are prefetched together arrive faster than one by one.
   virtual void Prepare(TileKind kind, int thread);
   // Whether every thread has a copy of the tiles, made by Prepare.
   bool HasCopyPerThread() const { return copies_ > 1; }
@@ -79,13 +80,13 @@ class Tiles {
   std::vector<Tile> tiles_;
   std::array<bool, kTileKinds> reserved_{};
   std::array<PageMemory, kTileKinds> memory_;
-  std::array<std::vector<int64_t>, kTileKinds> offsets_;  // of a copy
+  std::array<std::vector<int64_t>, kTileKinds> offsets_;  // bytes from the start of a copy
   std::array<int64_t, kTileKinds> copy_bytes_{};
 };
 
-// Tiles of a product's input. Where the input has few values, every thread makes a copy of all
-// tiles when the product begins. Otherwise the threads would wait for the one that makes the tiles,
-// and fetch them from another core's cache.
+// Tiles of a product's input. If the input has few values and the product does not overwrite them,
+// every thread makes its own copy of all tiles when the product begins. With a common copy, threads
+// would wait for the thread that makes it, and then fetch it from another core's cache.
 class InputTiles : public Tiles {
  public:
   InputTiles(const Kernels& kernels, const KernelConfig& config, ThreadPool& pool)
@@ -93,8 +94,8 @@ class InputTiles : public Tiles {
 
   // `overwritten`: whether the product writes to these rows.
   void Begin(const LinearIn& in, bool overwritten);
-  // Makes the tiles of `kind`, unless they were made since the last Begin or threads make their own
-  // in Prepare. Errors: out of memory.
+  // Makes the tiles of `kind`, unless they were made since the last Begin. Only reserves memory
+  // where each thread makes its own copy in Prepare. Errors: out of memory.
   Status Make(TileKind kind);
   void Prepare(TileKind kind, int thread) override;
 
