@@ -17,8 +17,8 @@ namespace foretoken {
 struct CausalShape {
   int vocab = 0;         // ids that the network and the target have in common
   int target_vocab = 0;  // columns of the target's logits
-  // For each column of the logits, the target's token that it scores, below `vocab`. Empty: column
-  // i scores token i.
+  // For each column of the logits, the target's token (below `vocab`) that the column scores.
+  // Empty: column i scores token i.
   std::vector<Token> scored;
   int context = 0;   // the network's maximum context, in positions
   int capacity = 0;  // tokens that a sequence rarely exceeds
@@ -29,7 +29,7 @@ struct CausalShape {
 
 struct CausalRule {
   int gamma = 5;              // tokens drafted ahead in a chain
-  bool bounds_trees = false;  // also bounds the depth of branching trees
+  bool bounds_trees = false;  // gamma also bounds the depth of branching trees
   DType cache_type = DType::kF16;
 };
 
@@ -48,13 +48,13 @@ class CausalDrafter : public Drafter {
 
  protected:
   // The cache's committed rows hold a contiguous run of `text` that begins at `skipped`; positions
-  // are those of the whole text. Its provisional rows are what the last draft fed: the rest of the
-  // text as a run that ends in the root, then the nodes that were expanded. They are kept until the
-  // next Observe, so that accepted tokens need not be computed again.
+  // are those of the whole text. The cache's provisional rows are those that the last draft fed:
+  // the rest of the text as a run that ends in the root, then the nodes that were expanded. They
+  // are kept until the next Observe, so that accepted tokens need not be computed again.
   struct State : TextState {
     struct Row {
       Token token;
-      Node parent;  // another row, or kNoNode
+      Node parent;  // index of another row, or kNoNode
     };
     std::unique_ptr<KvCache> cache;
     int skipped = 0;            // leading tokens that the cache leaves out

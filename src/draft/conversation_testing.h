@@ -1,4 +1,4 @@
-// A hand-written sequence as a drafter observes it, for tests of its exact proposals.
+// A hand-written sequence as a drafter observes it, for tests of a drafter's exact proposals.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -31,8 +31,8 @@ std::vector<double> Written(const std::vector<float>& acceptance, double covered
   return written;
 }
 
-// Expected cost of a token with the cheapest chain, in one-row passes of the target. `written`: as
-// from Written. `level`: cost of a drafting level in such passes.
+// Expected cost of a token with the cheapest chain, in one-row passes of the target. `written`: the
+// result of Written. `level`: cost of a drafting level in such passes.
 double Price(const std::vector<double>& written, double level) {
   double best = 1;
   for (int depth = 1; depth <= kDeepestChain; ++depth) {

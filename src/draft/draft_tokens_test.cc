@@ -50,7 +50,7 @@ TEST(CheapestVocabulary, WeighsBytesAgainstCoverage) {
       << "four levels this good lose 4.1 % at a coverage of 1 - 2^-5, 2.1 % at 1 - 2^-6";
 }
 
-TEST(CheapestVocabulary, ScoresAllTokensIfRowsAreFreeOrUnknown) {
+TEST(CheapestVocabulary, ScoresAllTokensIfRowsAreFreeOrDataIsMissing) {
   const TokenRanking ranking = Halving(4 * 1024);
   const LevelCost free_rows{.body_bytes = 4'000'000, .row_bytes = 0, .pass_bytes = 100'000'000};
   EXPECT_EQ(CheapestVocabulary(ranking, 50'000, free_rows), 50'000);

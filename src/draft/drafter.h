@@ -132,7 +132,7 @@ class Drafter {
 // ill-typed option is an error that names it. `target` and `tokenizer` must outlive the drafter.
 struct DraftContext {
   Model& target;
-  int capacity;             // longest sequence
+  int capacity;             // tokens of the longest sequence
   const Json& options;      // a JSON object
   std::string target_path;  // the target's file, where some drafters look for further data;
                             // empty if there is none
@@ -164,7 +164,8 @@ std::vector<OptionOwner> DrafterOptions();
 std::vector<std::string_view> SplitDrafters(std::string_view names);
 // Builds the drafter `name`, which may join several (draft/joined/joined.h). If no option names a
 // required draft, it is looked for beside the target's file (draft/found_drafts.h). Errors: an
-// unknown name (lists the known ones), bad options, a required file that is missing.
+// unknown name (the message lists the known names); bad options; a required file that is missing,
+// unusable or made for another target; out of memory.
 Result<std::unique_ptr<Drafter>> NewDrafter(std::string_view name, const DraftContext& context);
 
 }  // namespace foretoken

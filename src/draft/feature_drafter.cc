@@ -85,7 +85,8 @@ void FeatureDrafter::Truncate(DraftState& draft_state, int length) {
   state.skipped = std::min(state.skipped, length);
 }
 
-// State::root is not copied: the next draft computes at least one row, and this output with it.
+// State::root, the output of the last row, is not copied: the next draft computes at least one row
+// before it expands the root, and Finish then stores that row's output.
 Result<std::unique_ptr<DraftState>> FeatureDrafter::Fork(const DraftState& draft_state,
                                                          int length) const {
   const auto& from = static_cast<const State&>(draft_state);

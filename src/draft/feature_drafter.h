@@ -81,9 +81,9 @@ class FeatureDrafter : public Drafter {
     // Leading tokens that are skipped or have committed rows.
     int tokens_with_rows() const { return skipped + cache->length() / cache_rows; }
     int unread() const { return committed - tokens_with_rows(); }
-    // Whether the network can draft: it needs no features, or those of tokens [skipped, committed)
-    // are all stored, at least one. A gap cannot be filled later, because features are stored
-    // contiguously.
+    // Whether the network can draft: either it needs no features, or there are tokens [skipped,
+    // committed) and the features of all of them are stored. A gap cannot be filled later, because
+    // features are stored contiguously.
     bool can_draft() const {
       return !has_features || (observed == committed && observed > skipped);
     }

@@ -1,4 +1,4 @@
-// Checks that passes that compute only the last output of a sequence give the same bits as full
+// Checks that passes that compute only the last output of each sequence give the same bits as full
 // passes.
 #include <gtest/gtest.h>
 

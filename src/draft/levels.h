@@ -48,7 +48,7 @@ Status DraftByLevels(std::span<const DraftSlot> batch, int max_rows,
 // where `tokens` is empty. Other tokens are never guessed.
 struct DraftVocabulary {
   std::span<const Token> tokens;  // distinct, below `size`
-  int size = 0;                   // of the target's vocabulary; 0: the number of columns
+  int size = 0;                   // size of the target's vocabulary; 0: the number of columns
 };
 
 // A node of a slot and the row of logits that predicts what follows it. REQUIRES: the slot's state
@@ -58,7 +58,7 @@ struct LogitsPlace {
   Node node;
   int64_t row;
 };
-// The places of the levels' nodes, in order: node i has row i.
+// The places of the levels' nodes, in order: the i-th of these nodes, counted from 0, has row i.
 std::vector<LogitsPlace> PlacesOf(std::span<const DraftSlot> batch,
                                   std::span<const DraftLevel> levels);
 

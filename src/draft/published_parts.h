@@ -15,12 +15,12 @@ namespace foretoken {
 const TensorSource* FindTensor(std::span<const TensorSource> tensors, std::string_view name);
 
 struct RequiredTensor {
-  std::string_view name;  // ours
-  std::string published;  // the authors'
+  std::string_view name;  // foretoken's name
+  std::string published;  // the authors' name
 };
 
-// Returns the tensors in the order of `required`. The error names each missing one as its authors
-// do. `directory`: the draft's.
+// Returns the tensors in the order of `required`. Errors: missing tensors; the message gives the
+// authors' name of each. `directory`: the draft's directory, with which the message begins.
 Result<std::vector<const TensorSource*>> RequireTensors(
     const std::string& directory, std::span<const TensorSource> tensors,
     const std::vector<RequiredTensor>& required);

@@ -61,8 +61,8 @@ double Shortest(float value) {
   return static_cast<float>(rounded) == value ? rounded : value;
 }
 
-// Errors: position encoding or attention that the other servers would not compute as this draft
-// does.
+// Errors: the draft has a kind of position encoding or attention that other servers compute
+// differently.
 Status CheckRopeAndWindow(const ModelConfig& blocks, const std::string& path) {
   const char* found =
       blocks.rope_scaling != ModelConfig::RopeScaling::kNone || !blocks.rope_freq_factors.empty()

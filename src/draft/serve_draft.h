@@ -12,7 +12,7 @@ namespace foretoken {
 struct ServeRequest {
   std::string directory;      // created if it does not exist
   std::string layout;         // one of ServedLayouts
-  DType type = DType::kBF16;  // of all tensors: F32, F16 or BF16
+  DType type = DType::kBF16;  // type of all float tensors: F32, F16 or BF16
 };
 
 // The files that WriteServedDraft writes.
@@ -22,8 +22,9 @@ inline constexpr const char* kServedFiles[] = {"config.json", "model.safetensors
 std::vector<std::string> ServedLayouts();
 
 // Writes `draft`, made for `target`, as a directory that the server of `request.layout` loads.
-// Errors: the draft is for another target; the server does not load its method or a part of it; the
-// file system's.
+// Errors: the draft is for another target; the layout does not exist for the draft's method or
+// cannot represent a part of the draft; the target has no embedding to copy; a file cannot be
+// written.
 Status WriteServedDraft(const DraftFile& draft, const ModelFile& target,
                         const ServeRequest& request);
 

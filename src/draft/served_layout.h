@@ -32,8 +32,8 @@ struct ServedLayout {
   // The published name of a tensor; "" if the layout has no place for it.
   std::string (*publish)(std::string_view own);
   // Adds to `config` what the method needs besides the geometry of Llama layers, and adds or
-  // removes tensors as the form requires. `path`: the draft's, for error messages. Errors: a draft
-  // that the form cannot represent.
+  // removes tensors as the form requires. `path`: the draft's path, for error messages. Errors: the
+  // form cannot represent the draft.
   Status (*adapt)(const ServedForm& form, const DraftInfo& info, const std::string& path,
                   Json& config, std::vector<ServedTensor>& tensors);
   std::string_view integers = "";  // foretoken's name of a tensor that is stored as I64

@@ -15,13 +15,13 @@
 
 namespace foretoken {
 
-// The target of such a test.
+// The target for which the files are made.
 struct TestTarget {
   const ModelConfig& config;
   const Tokenizer& tokenizer;
   WeightSource& weights;
   Backend& backend;
-  std::function<std::vector<std::vector<Token>>()> texts;  // texts that it writes, prompts included
+  std::function<std::vector<std::vector<Token>>()> texts;  // the target's texts, prompts included
   std::string stem;  // path of the files to make, without number and extension
 };
 

@@ -52,7 +52,8 @@ inline Buffer LoadVector(WeightLoader& loader, const TensorSpec& tensor) {
   return loader.Vector(tensor.name, tensor.rows());
 }
 
-// The error for the draft at `path` whose metadata key `key` (io/draft_keys.h) is `found`.
+// The error for a draft at `path` whose metadata has the value `found` under `key`
+// (io/draft_keys.h).
 Error WrongKey(const std::string& path, const std::string& key, int found,
                const std::string& expected);
 

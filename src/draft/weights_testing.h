@@ -19,7 +19,8 @@ std::vector<float> MatrixValues(WeightSource& source, Backend& backend, const st
 std::vector<float> VectorValues(WeightSource& source, Backend& backend, const std::string& name,
                                 int64_t n);
 
-// [vocab] the most frequent follower of each token in `texts`; token 0 if it has none.
+// The most frequent follower of each token in `texts`, [vocab]; token 0 for a token without
+// followers.
 std::vector<Token> CommonFollowers(const std::vector<std::vector<Token>>& texts, int vocab);
 
 // A matrix [hidden, hidden] that maps each token's embedding to the LM head's row of its most

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::string_view kCopying = "pld+h";
 
-// Returns the drafters for the draft files that `options` name. If several drafters accept an
-// option KEY, the method recorded in the file selects the drafter, and KEY is renamed to
+// Returns the drafters for the draft files that `options` name. If KEY is the required option of
+// several drafters, the method recorded in the file selects the drafter, and KEY is renamed to
 // DRAFTER.KEY.
 Result<std::vector<std::string_view>> DraftersOf(Json& options) {
   std::vector<std::string_view> named;

@@ -89,7 +89,7 @@ Status Chimera::Feed(std::span<const Run> runs) {
     for (int i = 1; i < count; ++i) {
       ngrams.push_back(NgramOf(*state, first + i));
       AddRow(seen, 0, first + i, 2 * i - 2);  // the n-gram state of token first + i
-      AddRow(seen, 0, first + i, 2 * i - 1);  // its feature
+      AddRow(seen, 0, first + i, 2 * i - 1);  // the feature of token first + i
     }
     if (count > 1) {
       FT_RETURN_IF_ERROR(net_->ngrams().Encode(ngrams, EverySecond(inputs, begin + 1, count - 1)));

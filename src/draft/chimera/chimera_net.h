@@ -26,8 +26,8 @@ struct NgramCacheRule {
 // before it. The output of the state at position p predicts token p + 1.
 class ChimeraNet final : public FeatureNet {
  public:
-  // The net owns `file`; `target` must outlive the net. Error messages name the file and, where one
-  // is at fault, the key or tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file, and the key
+  // or tensor if one is at fault.
   static Result<std::unique_ptr<ChimeraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                   const NgramCacheRule& cache,
                                                   const DraftTokenRule& rule = {});

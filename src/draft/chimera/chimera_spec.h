@@ -25,7 +25,7 @@ struct ChimeraSpec {
   static constexpr DraftModule kNgramOutput{"ngram.output", "1"};
   static constexpr DraftModule kOutput{"head.{k}.output", "{k}.0"};
   static constexpr DraftModule kModules[] = {kNgramBlock, kNgramOutput, kOutput};
-  // For drafts that share the LM head; these are never published.
+  // Heads of drafts that share the target's LM head. The authors publish no such drafts.
   static constexpr DraftModule kProjection{"head.{k}.proj", "{k}.0"};
   static constexpr DraftModule kSharingModules[] = {kProjection};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, ""};

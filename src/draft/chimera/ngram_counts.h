@@ -15,8 +15,8 @@ namespace foretoken {
 // with equal counts are ordered by their ids. REQUIRES: 1 <= n <= kMostNgram.
 std::string CountNgrams(std::span<const std::vector<Token>> documents, int n, size_t most);
 
-// Reads the first `most` n-grams of a file. Errors: an unreadable file; a line (named) that is not
-// a count and n ids below `vocab`.
+// Reads the first `most` n-grams of a file. Errors: an unreadable file; a line that is not a count
+// and n ids below `vocab` (the message gives the line's number).
 Result<std::vector<Ngram>> ReadNgramCounts(const std::string& path, int n, int vocab, int most);
 
 }  // namespace foretoken

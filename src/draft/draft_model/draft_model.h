@@ -18,12 +18,12 @@ struct DraftModelRule {
   DType cache_type = DType::kF16;
 };
 
-// A draft model, and the file that its weights may be mapped from (null if it was made in memory).
+// A draft model and its file, which the model's weights may be mapped from.
 struct LoadedDraft {
-  std::unique_ptr<ModelFile> file;
+  std::unique_ptr<ModelFile> file;  // null: the model was made in memory
   std::unique_ptr<Model> model;
-  DraftTokens tokens = {};  // the tokens that it scores
-  float acceptance = 0;     // expected acceptance rate of its guesses; 0: unknown
+  DraftTokens tokens = {};  // the tokens that the model scores
+  float acceptance = 0;     // expected acceptance rate of the model's guesses; 0: unknown
 };
 
 class DraftModel final : public CausalDrafter {

@@ -25,8 +25,8 @@ Status Eagle::Propose(std::span<const DraftSlot> batch) {
   });
 }
 
-// Gathers the stored output of each sequence's last committed row, whose token is the root. It
-// already predicts the root's continuations, so the root needs no pass.
+// Gathers the stored output of each sequence's last committed row, whose token is the root. This
+// output already predicts the root's continuations, so the root needs no pass.
 Result<Tensor> Eagle::GatherRootOutputs(std::span<const DraftSlot> batch,
                                         std::span<const DraftLevel> levels) {
   FT_ASSIGN_OR_RETURN(const Tensor roots, net_->Features(static_cast<int>(levels.size())));

@@ -1,8 +1,8 @@
 // The drafter of EAGLE-1, EAGLE-2 and HASS (H-16 to H-18): a small module predicts the target's
-// next feature from the features and tokens so far, and an LM head, usually the target's, turns it
-// into tokens. The methods differ in training and in the tree. EAGLE-3 uses this drafter too, with
-// another module (Eagle3Net) that fuses three hidden states of the target into a feature and has
-// its own LM head.
+// next feature from the features and tokens so far, and an LM head, usually the target's, turns the
+// predicted feature into logits. The methods differ in training and in the tree. EAGLE-3 uses this
+// drafter too, with another module (Eagle3Net) that fuses three hidden states of the target into a
+// feature and has its own LM head.
 #pragma once
 
 #include <memory>

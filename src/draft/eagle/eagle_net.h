@@ -1,5 +1,6 @@
 // The module of EAGLE and HASS (H-16): a projection of embedding and feature, then decoder layers.
-// An LM head, the target's or the draft's own, scores their output for all tokens or for some.
+// An LM head, the target's or the draft's own, turns the layers' output into logits of all tokens
+// or of some.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,8 @@ namespace foretoken {
 
 class EagleNet final : public EagleModule {
  public:
-  // The net owns `file`; `target` must outlive the net. Error messages name the file and, where one
-  // is at fault, the key or tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file, and the key
+  // or tensor if one is at fault.
   static Result<std::unique_ptr<EagleNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 const DraftTokenRule& rule = {});
 

@@ -15,7 +15,7 @@ namespace foretoken {
 
 struct EagleSpec {
   static constexpr std::string_view kMethod = "eagle", kHassMethod = "hass";
-  // Prefixes of published names: of any layer, and of the first.
+  // Prefixes of the published names of any layer, and of the first layer.
   static constexpr std::string_view kLayers = "layers.", kLayer = "layers.0.";
   static constexpr DraftModule kProjection{"fc", "fc", /*may_have_bias=*/true};
   static constexpr DraftModule kEmbedding{kEmbeddingModule, "embed_tokens", true};

@@ -17,8 +17,8 @@ namespace foretoken {
 
 class Eagle3Net final : public EagleModule {
  public:
-  // The net owns `file`; `target` must outlive the net. Error messages name the file and, where one
-  // is at fault, the key or tensor. Among the errors are taps that the target does not have, and a
+  // The net owns `file`; `target` must outlive the net. Error messages name the file, and the key
+  // or tensor if one is at fault. Among the errors are taps that the target does not have, and a
   // `d2t` that does not map the draft's tokens to distinct tokens of the target.
   static Result<std::unique_ptr<Eagle3Net>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                  const DraftTokenRule& rule = {});

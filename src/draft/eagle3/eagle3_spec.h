@@ -16,7 +16,7 @@ namespace foretoken {
 struct Eagle3Spec {
   static constexpr std::string_view kMethod = "eagle3";
   static constexpr int kTaps = 3;
-  // Published names of the layer; some authors use the second.
+  // Prefixes of the layer's published names; some authors use the second.
   static constexpr std::string_view kLayerNames[] = {"midlayer.", "layers.0."};
   // Row i of the LM head scores the target's token i + d2t[i]. t2d marks the target's tokens that
   // the draft scores; it is not needed.

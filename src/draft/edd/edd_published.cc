@@ -1,4 +1,5 @@
-// EDD's layer as published. Its heads and positions are the target's; the files do not record them.
+// EDD's layer as published. The number of its heads and its position encoding are the target's; the
+// files do not record them.
 #include "draft/edd/edd_spec.h"
 #include "draft/published_parts.h"
 

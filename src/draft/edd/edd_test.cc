@@ -1,5 +1,5 @@
-// Checks the engine's EDD and VDM against E-17 and E-18 computed in plain loops, and the files that
-// it accepts.
+// Checks the engine's EDD and VDM against E-17 and E-18 computed in plain loops, and which files
+// are accepted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -4,8 +4,9 @@ namespace foretoken {
 namespace {
 
 CausalShape ShapeOf(const GlideNet& net, int capacity) {
-  // With several layers, the keys and values of a guess depend on the target rows that its lower
-  // layers could attend to. They are computed again once the target has accepted the guess (G-18).
+  // With several layers, a guess's keys and values in the upper layers depend on the target rows
+  // that the lower layers could attend to. They are computed again once the target has accepted the
+  // guess (G-18).
   const DraftVocabulary scored = net.vocabulary();
   return {.vocab = net.config().vocab,
           .target_vocab = net.config().vocab,

@@ -28,8 +28,8 @@ class GlideNet {
  public:
   // `kv_layer`: the target layer (1-based) that the last draft layer reads; the draft layers before
   // it read the target layers just below. 0: the layers that the file names, or else the target's
-  // top layers. The net owns `file`; `target` must outlive the net. Error messages name the file
-  // and, where one is at fault, the key or tensor.
+  // top layers. The net owns `file`; `target` must outlive the net. Error messages name the file,
+  // and the key or tensor if one is at fault.
   static Result<std::unique_ptr<GlideNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 int kv_layer, const DraftTokenRule& rule = {});
 

@@ -18,8 +18,8 @@ namespace foretoken {
 // predict the tokens from i + 2 on.
 class HydraNet final : public FeatureNet {
  public:
-  // The net owns `file`; `target` must outlive the net. Error messages name the file and, where one
-  // is at fault, the key or tensor.
+  // The net owns `file`; `target` must outlive the net. Error messages name the file, and the key
+  // or tensor if one is at fault.
   static Result<std::unique_ptr<HydraNet>> Load(std::unique_ptr<DraftFile> file, Model& target,
                                                 const DraftTokenRule& rule = {});
 

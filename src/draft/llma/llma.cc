@@ -83,8 +83,8 @@ class ReferenceCopier final : public TextDrafter {
 
  private:
   void Offer(std::span<const Token> text, TreeBuilder& builder) override {
-    // Used for the only run besides the predicted one, which has a higher confidence after a match
-    // of three tokens.
+    // The confidence of the copied run. The predicted run, the only other one, has a higher
+    // confidence after a match of three tokens or more.
     constexpr float kConfidence = -0.5f;
     const auto found = FollowingInReferences(references_, text, rule_);
     builder.OfferRun(0, found, kConfidence, PositionIn(text, found));

@@ -106,7 +106,8 @@ class Lookahead final : public Drafter {
   }
 
   // The full window takes at most half the rows of a pass, so that guesses have room too, and no
-  // more probes than the limits allow.
+  // more probes than the limits allow. It has at least one column; if even that is too much,
+  // LookaheadWindow::AddTo adds nothing.
   LookaheadWindow NewWindow(const LookaheadState& state, const TreeLimits& limits) const {
     const int rows = rule_.ngram - 1;
     const int most = std::min(limits.max_nodes / 2, limits.max_probes);

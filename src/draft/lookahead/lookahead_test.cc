@@ -15,7 +15,7 @@ namespace {
 using Words = std::vector<Token>;
 using Rows = std::vector<Words>;
 
-// The answers: after each node, a token that identifies the path to that node.
+// The target's answer after each node: a token computed from the path to that node.
 Words Answers(const CandidateTree& tree) {
   Words answers;
   for (Node n = 0; n < tree.size(); ++n) {

@@ -37,7 +37,8 @@ Result<std::vector<AttentionHead>> ReadHeadList(const Json* value, int top, int 
 // "foretoken.pld_plus.heads" (layer, head, layer, head, ...). Null if there is neither.
 Json HeadsOfModel(const std::string& path);
 
-// The remark (Drafter::Remark) for the model at `path` if it has no such list; empty if `path` is.
+// The remark (Drafter::Remark) for the model at `path` if it has no such list; empty if `path` is
+// empty.
 std::string NoHeadsRemark(const std::string& path);
 
 }  // namespace foretoken

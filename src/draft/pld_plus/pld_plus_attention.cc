@@ -1,7 +1,7 @@
 // PLD+(a): of the earlier positions of the root's token, picks the one that the chosen attention
 // heads attend to most, and copies the tokens after it. A target pass returns no attention weights,
 // so they are computed here from the cached keys and from the queries of the last committed row,
-// the one before the root, which Observe stores.
+// the row before the root. Observe stores these queries.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -132,8 +132,8 @@ class AttentionCopier final : public SpanCopier {
   }
 
  private:
-  // Combines the attention of the heads in layers_[i] to each of `places` with its score: adds it
-  // up or, without AttentionRule::adds_heads, takes the maximum.
+  // Updates the score of each of `places` with the attention of the heads in layers_[i] to that
+  // place: the score is the sum over heads if AttentionRule::adds_heads is set, else the maximum.
   Status AddLayer(AttentionState& state, size_t i, std::span<const int> places,
                   std::vector<float>& score) {
     const auto heads = static_cast<int64_t>(layers_[i].heads.size());

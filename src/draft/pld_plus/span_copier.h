@@ -21,8 +21,9 @@ struct CopyRule {
 struct CopyState : DraftState {
   std::vector<Token> text;  // committed tokens
   Token root = kNoToken;
-  int prompt = 0;                                         // tokens of the prompt
-  std::unordered_map<Token, std::vector<int>> positions;  // of each committed token, ascending
+  int prompt = 0;  // tokens of the prompt
+  // The positions of each token in `text`, ascending.
+  std::unordered_map<Token, std::vector<int>> positions;
 };
 
 class SpanCopier : public Drafter {

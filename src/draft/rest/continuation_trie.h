@@ -27,7 +27,7 @@ class ContinuationTrie {
 
  private:
   std::vector<Item> items_;
-  std::vector<int> path_;  // items_ on the path of the last continuation
+  std::vector<int> path_;  // indices of the items on the path of the last continuation
   int continuations_ = 0;
 };
 

@@ -61,7 +61,7 @@ class Datastore {
 
 // The contents of the datastore file for a corpus. `documents` are token ids below `vocab`,
 // `vocabulary` is the tokenizer's VocabularyFingerprint. Errors: the tokens take more than 2 GiB,
-// which the suffix array's 31-bit offsets do not reach; out of memory.
+// the limit of the suffix sort's 31-bit offsets; out of memory.
 Result<std::string> EncodeDatastore(std::span<const std::vector<Token>> documents, int vocab,
                                     uint64_t vocabulary);
 

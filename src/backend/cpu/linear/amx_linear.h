@@ -137,7 +137,7 @@ void TileBlocks(const LinearCall& c) {
   ConfigureTiles(R, BlockAt<kFormat>::kVectors);
   int64_t panel = c.panel_begin;
   for (; panel + 4 <= c.panel_end; panel += 4) TilePanels<kFormat, R, 4>(c, panel);
-  // Threads' shares are multiples of two panels.
+  // Threads' shares begin at multiples of two panels, so two panels are often left.
   for (; panel + 2 <= c.panel_end; panel += 2) TilePanels<kFormat, R, 2>(c, panel);
   for (; panel < c.panel_end; ++panel) TilePanels<kFormat, R, 1>(c, panel);
   ReleaseTiles();
@@ -246,7 +246,8 @@ inline void MakeBf16Steps(const TileCall& t, int64_t begin, int64_t end) {
   }
 }
 
-// Chunks with fewer rows than this use the vector kernels: AMX is no faster for them.
+// Quantised products of chunks with fewer rows than this use the vector kernels: AMX is no faster
+// for them.
 inline constexpr int kFewestTileRows = 8;
 
 template <Format kFormat, int kSize>
@@ -271,8 +272,9 @@ void FillTileBf16(Kernels& k, Indices<kSize...>) {
   ((k.linear[static_cast<int>(Format::kBF16)][kSize] = &TileBf16<kChunkRows[kSize]>), ...);
 }
 
-// Replaces, in a table for AVX-512, the kernels that AMX runs faster. Not inline: one file per
-// FT_ISA defines it.
+// Replaces kernels in a table for AVX-512: those of BF16 weights by AMX kernels, and those of
+// quantised weights by AMX kernels where the chunks are large enough (kFewestTileRows). Not inline:
+// one file per FT_ISA defines it.
 void FillTileLinear(Kernels& k) {  // NOLINT(misc-definitions-in-headers)
   k.bf16_tile = TileKind::kBf16Steps;
   k.limits.most_interleaved_panels = 1;

@@ -8,8 +8,8 @@
 namespace foretoken {
 namespace {
 
-// Unit of kernel calls, pieces of work and strips, in panels: the most that a kernel reads as
-// parallel streams.
+// Kernel calls, pieces of work and strips are multiples of this many panels, except the last of a
+// share: the most panels that a kernel reads as parallel streams.
 constexpr int64_t kPanelsTogether = 4;
 // Threads' shares begin at multiples of this many panels. Four would split a narrow matrix unevenly
 // (36 panels into 20 and 16).
@@ -89,8 +89,8 @@ class Product {
   }
 
   // Calls work(tile, from, to) for every tile and all panels of [begin, end), `together` at a time.
-  // As many tiles as stay in a core's own cache (kResidentTileBytes) are multiplied with all panels
-  // before the next tiles are.
+  // As many tiles as stay in a core's private cache (kResidentTileBytes) are multiplied with all
+  // panels before the next tiles are.
   template <typename Work>
   void ForEachTile(int64_t begin, int64_t end, int64_t together, const Work& work) const {
     const size_t count = tiles_.tiles().size();
@@ -139,7 +139,7 @@ void MultiplyPanels(const LinearOut& o, const Kernels& kernels, const Tiles& til
 
 // The products with gate and up, SiLU, and the rounding of the result into the tiles that `down` is
 // multiplied with. All three are done for one strip (a few adjacent panels of gate and of up)
-// before the next, so that the intermediate values never leave a core's own cache.
+// before the next, so that the intermediate values never leave a core's private cache.
 class GatedProduct {
  public:
   // REQUIRES: called on thread 0.

@@ -24,7 +24,7 @@ using testing::Values;
 
 constexpr float kEps = 1e-5f;
 
-// A feed-forward block, and its input rows, which it adds to.
+// A feed-forward block and its input rows, to which its output is added.
 struct Block {
   Block(DType gate_type, DType up_type, DType down_type, int64_t hidden, int64_t width,
         int64_t most_rows)
@@ -41,7 +41,7 @@ struct Block {
   std::vector<float> gain, x;
 };
 
-// The block computed op by op, one row at a time.
+// Computes the block op by op, one row at a time.
 std::vector<float> ComputeSeparately(Backend& backend, const Block& b, int64_t rows) {
   const auto gate = Load(backend, b.gate), up = Load(backend, b.up), down = Load(backend, b.down);
   const Buffer x = Filled(backend, rows, b.hidden(), b.Rows(rows));
@@ -90,7 +90,8 @@ void ExpectFusedBits(const KernelSet& set, const Block& b,
 
 class FusedTest : public ::testing::TestWithParam<KernelSet> {};
 
-// Eighteen panels of inner columns: the last strip is half a strip.
+// Formats without super-blocks have 18 panels of inner columns here, so that the last strip is
+// partial.
 TEST_P(FusedTest, FeedForwardHasTheBitsOfSeparateOps) {
   for (DType type : testing::kWeightTypes) {
     SCOPED_TRACE(DTypeName(type));
@@ -109,7 +110,7 @@ TEST_P(FusedTest, WeightsMayDifferInType) {
   }
 }
 
-// A last panel that is partly filled, a last column without a pair, a single panel.
+// Covers a partly filled last panel, a last column without a pair, and a single panel.
 TEST_P(FusedTest, PanelsMayBePartlyFilled) {
   for (DType type : {DType::kF32, DType::kF16, DType::kBF16}) {
     for (const auto& [hidden, width] : {std::pair<int64_t, int64_t>{7, 95}, {33, 5}, {40, 129}}) {
@@ -119,12 +120,12 @@ TEST_P(FusedTest, PanelsMayBePartlyFilled) {
   }
 }
 
-// Tiles of 32 and 33 rows, and panels so short that several make a strip.
+// Tiles of 32 and 33 rows, and panels of a single block.
 TEST_P(FusedTest, TilesMayDifferInSize) {
   ExpectFusedBits(GetParam(), Block(DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 32, 1024, 65), {65});
 }
 
-// More tiles than stay in a core's own cache.
+// More tiles than stay in a core's private cache.
 TEST_P(FusedTest, TilesMayExceedTheCache) {
   ExpectFusedBits(GetParam(), Block(DType::kF16, DType::kF16, DType::kQ8_0, 512, 160, 300), {300});
 }

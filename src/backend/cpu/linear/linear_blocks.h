@@ -38,7 +38,8 @@ FT_INLINE void PrefetchOutputs(const LinearCall& c, int chunk, int64_t panel) {
   }
 }
 
-// Writes the sums of chunk `chunk` of R rows.
+// Stores the sums of chunk `chunk` of R rows plus the bias, or adds both to the outputs
+// (LinearCall::accumulate).
 template <int R>
 FT_INLINE void StorePanel(const LinearCall& c, int chunk, int64_t panel, const F acc[R]) {
   const int64_t n = c.outputs - panel * kPanel;
@@ -66,12 +67,13 @@ template <Format kFormat>
 struct BlockAt {
   // Whether Vector returns signed codes, code - 128 (kSignedBytesOnly).
   static constexpr bool kSigned = kTraitsOf<kFormat>.bits == 8 && kSignedBytesOnly;
-  static constexpr int kVectors = 8 / kTraitsOf<kFormat>.halves;  // of the block, or of a half
+  // Code vectors of a block, or of a half of it where each half has a scale.
+  static constexpr int kVectors = 8 / kTraitsOf<kFormat>.halves;
   static constexpr int64_t kCodeBytes = kTraitsOf<kFormat>.code_bytes();
   static constexpr int64_t kBytes = kCodeBytes + kTraitsOf<kFormat>.high_bytes();
 
-  const std::byte *codes, *scales;  // scales: of its group of blocks
-  F d;                              // in K formats, the factor that the group shares
+  const std::byte *codes, *scales;  // scales: those of the block's group
+  F d;                              // in K formats, the scale that the group shares
 
   // The first block of a group of `count` blocks.
   FT_INLINE static BlockAt First(const PanelLayout& layout, const std::byte* group, int count) {

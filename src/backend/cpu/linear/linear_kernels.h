@@ -12,7 +12,7 @@ namespace foretoken::FT_ISA {
 inline constexpr int64_t kAhead = 10240;
 // Prefetch distance in bytes for a single stream and in LinearGroups. It exceeds the largest group.
 inline constexpr int64_t kStreamAhead = 6144;
-inline constexpr int64_t kMostScaleBytes = 64;  // of a block
+inline constexpr int64_t kMostScaleBytes = 64;  // largest size of a block's scales and minima
 
 // Upper bound on the cache lines of a block, its scales included.
 template <Format kFormat>
@@ -317,8 +317,8 @@ void LinearBlocks(const LinearCall& c) {
   if constexpr (MostChunks(R) > 1) {
     const bool unpacks = c.chunks >= MinChunksToUnpack<kFormat>(c.streams);
     // A hardware prefetcher that follows one stream would lose it when reads alternate between two
-    // panels. One that follows several streams reads two panels faster; with 512-bit vectors, only
-    // in tiles of fewer than 32 rows.
+    // panels. With one that follows several streams, multiplying two panels together is faster;
+    // with 512-bit vectors, only in tiles of fewer than 32 rows.
     if (!unpacks && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }
@@ -338,7 +338,7 @@ template <int... kIndex>
 struct IndicesBelow<0, kIndex...> {
   using Type = Indices<kIndex...>;
 };
-using ChunkIndices = IndicesBelow<kChunkSizes>::Type;  // of kChunkRows
+using ChunkIndices = IndicesBelow<kChunkSizes>::Type;  // indices into kChunkRows
 using QuantisedFormats = IndicesBelow<kQuantisedFormats>::Type;
 
 template <Format kFormat, int R>

@@ -76,8 +76,8 @@ FT_INLINE int64_t ChunkBytes(const LinearCall& c) {
 }
 
 // The number of steps between two lines that a chunk prefetches. The chunks that multiply the same
-// weights each prefetch a share of the next ones. If the first chunk prefetched them all, it would
-// wait for memory, which would then be idle during the other chunks.
+// weights each prefetch a share of the next weights. If the first chunk prefetched them all, it
+// would wait for memory, and memory would be idle during the other chunks.
 template <Format kFormat>
 FT_INLINE int64_t StepsPerLine(const LinearCall& c) {
   return c.chunks * (64 / Step<kFormat>::kWeightBytes);
@@ -168,8 +168,8 @@ void LinearFloatPanels(const LinearCall& c, int64_t panel, int chunk) {
 
 // Multiplies interleaved panels [begin, end) (PanelLayout::together), read as one stream: a slab of
 // the first panel, a slab of the second, and so on. Each slab is multiplied with the part of the
-// tile for its inputs, which stays in the L1 cache. Loading activations from L2 would disturb the
-// hardware prefetcher.
+// tile for its inputs. That part stays in the L1 cache: loading activations from L2 would disturb
+// the hardware prefetcher.
 template <Format kFormat, int R>
 void LinearInterleaved(const LinearCall& c, int64_t begin, int64_t end) {
   using S = Step<kFormat>;

@@ -1,5 +1,5 @@
-// Tests that products are correct up to rounding, and exact where that is promised, and that their
-// bits do not depend on other rows or on threads.
+// Tests that products are correct up to rounding, exact where that is promised, and independent of
+// other rows and of the number of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -63,16 +63,17 @@ class LinearTest : public ::testing::TestWithParam<Case> {
   std::unique_ptr<Backend> backend_;
 };
 
-// The unit that a block of activations is rounded to: the smallest power of two with which its
-// largest magnitude has a code of at most 127.
+// The unit that a block of activations with largest magnitude `peak` is rounded to: the smallest
+// power of two, from 2^-80 on, with which `peak` has a code of at most 127.
 double UnitOf(double peak) {
   double unit = 0x1p-80;
   while (127 * unit < peak) unit *= 2;
   return unit;
 }
 
-// The error that rounding of activations may cause in an output with weights w: half a unit of each
-// block (int8), 2^-8 of each product (bf16), or a few roundings of single precision.
+// Upper bound of the error of an output with weights w. Rounded activations add half a unit times
+// |w| for each input (int8), or 2^-8 of each product (bf16). Single-precision sums add 4e-6 of the
+// products' magnitudes.
 double Tolerance(DType type, const float* w, const float* x, int64_t n) {
   double sum = 0, rounding = 0;
   for (int64_t b = 0; b < n; b += 32) {
@@ -85,12 +86,12 @@ double Tolerance(DType type, const float* w, const float* x, int64_t n) {
     }
     if (BlockElements(type) > 1) rounding += UnitOf(peak) / 2 * weight;
   }
-  // Minima are large and cancel against the codes, so their rounding errors scale with weights
-  // rather than products.
+  // In formats with minima, d * code and the minimum nearly cancel, so rounding errors can be large
+  // compared with the products. A constant covers them.
   return rounding + 4e-6 * sum + (BlockElements(type) > 1 ? 1e-4 : 0);
 }
 
-TEST_P(LinearTest, IsCloseToADoublePrecisionLoop) {
+TEST_P(LinearTest, IsCloseToADoublePrecisionReference) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
   const std::vector<float> x = RandomFloats(5 * 512, 2);
@@ -108,14 +109,14 @@ TEST_P(LinearTest, IsCloseToADoublePrecisionLoop) {
   }
 }
 
-// Activations that int8 and bf16 hold exactly leave only the rounding of sums.
+// These activations are exact in int8 and bf16, so the only rounding is that of the sums.
 TEST_P(LinearTest, ExactActivationsAreNotRounded) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
   std::vector<float> x(512);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<float>(static_cast<int>(i * 37 % 255) - 127);
-  for (size_t i = 0; i < x.size(); i += 32) x[i] = 127;  // every block's scale is one
+  for (size_t i = 0; i < x.size(); i += 32) x[i] = 127;  // every block's unit is one
   const std::vector<float> y = Multiply(*backend_, *weight, x);
   for (int64_t o = 0; o < w.rows; ++o) {
     double want = 0, sum = 0;
@@ -161,8 +162,8 @@ TEST(LinearAcrossIsas, ActivationsAreRoundedToUnitsOfTheirBlock) {
   }
 }
 
-// Where sums are kept in 16 bits, products of the largest codes and the largest activations must
-// not overflow.
+// Some kernels sum products in 16 bits. These sums must not overflow even with the largest codes
+// and the largest activations.
 TEST_P(LinearTest, TheLargestSumsDoNotOverflow) {
   const DType type = GetParam().type;
   if (BlockElements(type) == 1) GTEST_SKIP() << "not quantised";
@@ -192,8 +193,7 @@ TEST_P(LinearTest, TheLargestSumsDoNotOverflow) {
   }
 }
 
-// Embed returns exactly the values that the model file stands for.
-TEST_P(LinearTest, EmbedReturnsTheValuesOfTheFile) {
+TEST_P(LinearTest, EmbedReturnsTheDequantisedValuesOfTheFile) {
   const FileWeight w = NewWeight();
   const auto weight = Load(*backend_, w);
   std::vector<Token> tokens(static_cast<size_t>(w.rows));
@@ -220,7 +220,6 @@ TEST_P(LinearTest, AddsBiasAndAccumulates) {
   for (size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], (before[i] + product[i]) + bias[i % 37]);
 }
 
-// NaN and infinities are rounded to zero.
 TEST_P(LinearTest, NanAndInfinityAreRoundedToZero) {
   if (BlockElements(GetParam().type) == 1) GTEST_SKIP() << "no codes";
   const auto weight = Load(*backend_, NewWeight());
@@ -254,7 +253,8 @@ std::vector<KernelConfig> ConfigsFor(const Kernels& kernels, DType type) {
   return configs;
 }
 
-// A row has the same bits by itself and anywhere in any batch, on any number of threads.
+// A row's products have the same bits by itself and anywhere in any batch, on any number of
+// threads.
 TEST_P(LinearTest, RowsDoNotDependOnEachOther) {
   const auto& [set, type] = GetParam();
   const FileWeight w = NewWeight(70), second_file = NewWeight(33, 7);
@@ -346,8 +346,9 @@ TEST(Linear, UnquantisedWeightsMayHaveAnyShape) {
   }
 }
 
-// Unquantised panels that are interleaved give the values of the file, and the same bits as panels
-// that lie one after the other, wherever slabs and threads' shares end.
+// With interleaved unquantised panels, Embed returns the file's values, and products have the same
+// bits as without interleaving, on any number of threads. A panel is not a whole number of slabs,
+// and the number of panels is not a multiple of four.
 TEST(Linear, InterleavedPanelsHaveTheSameBits) {
   constexpr int64_t kCols = 1061, kOutputs[] = {70, 150};
   const std::vector<float> x = RandomFloats(29 * kCols, 23);
@@ -390,8 +391,8 @@ TEST(Linear, InterleavedPanelsHaveTheSameBits) {
   }
 }
 
-// Rows so long that integers summed over a whole row, as one code path does, no longer fit in 32
-// bits.
+// Rows so long that a 32-bit sum over the whole row overflows. One code path keeps such a sum
+// (kBlocksDepend in linear_kernels.h) and uses only its increase from block to block.
 TEST(Linear, SumsOfLongRowsMayWrap) {
   constexpr int64_t kCols = int64_t{5} << 15;
   FileWeight w{DType::kQ8_0,
@@ -417,7 +418,7 @@ TEST(Linear, SumsOfLongRowsMayWrap) {
   }
 }
 
-TEST(Linear, RefusesShapesItCannotPack) {
+TEST(Linear, RefusesTypesAndShapesItCannotPack) {
   const auto backend = NewBackend(TestedSets().front(), 1);
   const std::vector<std::byte> bytes(4096);
   EXPECT_FALSE(backend->LoadWeight(DType::kQ8_0, 2, 48, bytes.data()).ok());

@@ -1,6 +1,6 @@
 // Chooses the unit that multiplies quantised weights where a set of kernels has two: the vector
 // unit, faster for few rows, or the matrix unit (AMX), faster for many. Both give the same bits, so
-// the first products of each shape are timed on both.
+// the choice may depend on timings: the first products of each shape are timed on both.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ namespace foretoken {
 
 // The properties of a group of products that determine how long it takes.
 struct ProductShape {
-  uint32_t formats = 0;  // of its weights: bit i for Format i
+  uint32_t formats = 0;  // bit i is set if a weight has Format i
   int64_t inputs = 0;
-  int64_t outputs = 0;  // of all its weights
-  int rows = 0;         // of its tile, padding included
+  int64_t outputs = 0;  // outputs of all weights together
+  int rows = 0;         // rows of the tile, padding included
   bool gated = false;   // gate and up of a feed-forward block, fused with SiLU
 
   bool operator==(const ProductShape&) const = default;

@@ -4,8 +4,9 @@ namespace foretoken {
 namespace {
 
 constexpr int64_t kCacheLine = 64;
-constexpr int64_t kStepBytes = 8 * kCacheLine;  // bytes that a Step prefetches
-// Maximum number of bytes prefetched for one product: a part of a core's own cache.
+constexpr int64_t kStepBytes = 8 * kCacheLine;  // bytes that one Step prefetches
+// Maximum number of bytes that each thread prefetches for one product: a fraction of a core's
+// private L2 cache.
 constexpr int64_t kMaxPrefetchBytes = int64_t{256} << 10;
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace foretoken {
 
-// The memory that a thread reads first: some adjacent panels.
+// The memory that a thread reads first in a product: adjacent panels.
 struct Stretch {
   const std::byte* begin = nullptr;  // only prefetched, so it may be freed memory
   int64_t panel_bytes = 0;
@@ -32,8 +32,8 @@ class WeightPrefetch : public IdleWork {
   void Step(int thread) override;
 
  private:
-  // A thread that is preempted inside Step may read a plan while it is being replaced. What it then
-  // prefetches is useless but harmless.
+  // A thread that is preempted inside Step may read a plan while Announce overwrites it. The thread
+  // then prefetches memory that it does not need, which is harmless.
   struct AtomicStretch {
     std::atomic<const std::byte*> begin{nullptr};
     std::atomic<int64_t> panel_bytes{0};
@@ -45,7 +45,7 @@ class WeightPrefetch : public IdleWork {
   };
   struct alignas(64) Progress {
     uint64_t plan_number = 0;
-    int64_t pieces_done = 0;  // of that plan
+    int64_t pieces_done = 0;  // pieces prefetched for plan `plan_number`
   };
 
   // For each product, by the address of its first weight: the stretches of the product that came

@@ -17,7 +17,7 @@ namespace foretoken {
 // instruction for BF16), whatever other outputs are computed.
 inline constexpr int kPanel = 16;
 inline constexpr int kBlock = 32;   // inputs that share an activation scale
-inline constexpr int kSuper = 256;  // inputs that share the scales of a K format
+inline constexpr int kSuper = 256;  // inputs of a K format's super-block, which share d and m
 inline constexpr int kGroupBlocks = kSuper / kBlock;
 
 // Quantised formats first.
@@ -34,17 +34,19 @@ enum class Format : int {
   kF16,
   kBF16
 };
-inline constexpr int kFormats = static_cast<int>(Format::kBF16) + 1;  // the last
+inline constexpr int kFormats = static_cast<int>(Format::kBF16) + 1;  // kBF16 is the last
 inline constexpr int kQuantisedFormats = static_cast<int>(Format::kF32);
 
 struct FormatTraits {
   Format format;
   DType type;                // in model files
-  int bits;                  // of a code; of a value where unquantised
+  int bits;                  // bits of a code, or of a value in unquantised formats
   int zero = 0;              // value = d (code - zero), d being the scale
   bool has_minimum = false;  // value = d code + m instead (in K formats d code - m), m the minimum
-  int halves = 1;            // of a block, with a scale each
-  // A K format: a group shares d and m. A byte for each half scales d; one for each block scales m.
+  int halves = 1;            // parts of a block that have their own scale: 1 (the whole block) or 2
+  // A K format: the blocks of a group share d and m. A one-byte sub-scale for each of a block's
+  // `halves` multiplies d; in formats with minima, a one-byte sub-minimum for each block multiplies
+  // m.
   bool super = false;
 
   FT_INLINE constexpr bool quantised() const { return bits <= 8; }
@@ -97,9 +99,9 @@ consteval bool FormatTraitsAreComplete() {
 }
 static_assert(FormatTraitsAreComplete());
 
-// A quantised panel is one stream, read from its first byte to its last: groups of eight blocks
-// (fewer in the last). A group begins with its scales, padded to a multiple of 64 bytes, followed
-// by the codes and high bits of each block.
+// A quantised panel is one stream, read from its first byte to its last. It consists of groups of
+// eight blocks (fewer in the last group). A group begins with its scales, padded to a multiple of
+// 64 bytes, followed by the codes and high bits of each block.
 //   codes: per block 8 code vectors of 64 bytes; byte 4 * lane + j of code vector g is the code of
 //          input 4 g + j of that lane's output. 8-bit formats store the code vectors; others store
 //          the low four bits of code vectors g and g + 4 as the low and high nibbles of one 64-byte
@@ -111,26 +113,29 @@ static_assert(FormatTraitsAreComplete());
 //          and m are per group and are followed for each block (in Q6_K, for each half) by 16
 //          one-byte sub-scales and, where the format has minima, 16 one-byte sub-minima.
 // Unquantised panels are [cols][16] values, BF16 [cols / 2][16][2]. For cores that read a single
-// stream fastest, four panels are interleaved in one stream, one slab of each after the other, so
-// that a part of the activations stays in the L1 cache for all four.
+// stream fastest, four unquantised panels are interleaved in one stream: a slab of the first, a
+// slab of the second, and so on. The activations for one slab then stay in the L1 cache for all
+// four panels.
 
 // Maximum number of panels that are interleaved, or read as parallel streams.
 inline constexpr int kMostTogether = 4;
 
 struct PanelLayout {
-  int64_t code_bytes = 0;   // of a block
-  int64_t high_bytes = 0;   // of a block
-  int64_t scale_bytes = 0;  // of a block, in K formats of a group
+  int64_t code_bytes = 0;   // bytes of a block's codes
+  int64_t high_bytes = 0;   // bytes of a block's high bits
+  int64_t scale_bytes = 0;  // bytes of the scales and minima of a block; of a group in K formats
   bool super = false;       // a K format
   int64_t panel_bytes = 0;
-  int64_t together = 1;    // panels that are interleaved; a weight is padded to a multiple
-  int64_t slab_bytes = 1;  // of a slab; a panel's last may be smaller. Unused if `together` is 1
+  // Panels that are interleaved; a weight is padded to a multiple of this many panels.
+  int64_t together = 1;
+  // Bytes of a slab; a panel's last slab may be smaller. Unused if `together` is 1.
+  int64_t slab_bytes = 1;
 
   // Bytes of a weight of `panels` panels.
   FT_INLINE constexpr int64_t Bytes(int64_t panels) const {
     return (panels + together - 1) / together * together * panel_bytes;
   }
-  // Where byte `byte` of a panel lies, from the first byte of panel 0.
+  // The offset of byte `byte` of a panel from the first byte of panel 0.
   FT_INLINE constexpr int64_t At(int64_t panel, int64_t byte) const {
     if (together == 1) return panel * panel_bytes + byte;
     const int64_t slab = byte / slab_bytes * slab_bytes;

@@ -18,9 +18,12 @@ Result<std::unique_ptr<PackedWeight>> PackedWeight::Pack(DType type, int64_t row
     return Error{"the CPU backend cannot multiply by weights of type " +
                  std::string(DTypeName(type))};
   if (rows <= 0 || cols <= 0 || cols % BlockElements(type) != 0) {
+    std::string expected = "positive sizes";
+    if (BlockElements(type) > 1) {
+      expected += ", with columns a multiple of " + std::to_string(BlockElements(type));
+    }
     return Error{"a " + std::string(DTypeName(type)) + " weight of shape [" + std::to_string(rows) +
-                 ", " + std::to_string(cols) + "]: expected positive sizes and a multiple of " +
-                 std::to_string(BlockElements(type)) + " columns"};
+                 ", " + std::to_string(cols) + "]: expected " + expected};
   }
   std::unique_ptr<PackedWeight> w(new PackedWeight);
   w->type_ = type;

@@ -30,9 +30,9 @@ class PackedWeight : public Weight {
   const PanelLayout& layout() const { return layout_; }
   int64_t panels() const { return (rows_ + kPanel - 1) / kPanel; }
   const std::byte* data() const { return memory_.get(); }
-  bool is_finite() const { return finite_; }  // AllFinite of the bytes it was packed from
+  bool is_finite() const { return finite_; }  // AllFinite of the file's bytes
 
-  // Row `row` as floats [cols], exactly as Dequantize gives it.
+  // Writes row `row` to `out` as floats [cols], exactly as Dequantize gives it.
   void ReadRow(int64_t row, float* out) const;
 
  private:

@@ -21,8 +21,8 @@ float HalfAt(const std::byte* p) { return HalfToFloat(LoadU16(p)); }
 // Bytes of a lane's value in an unquantised panel.
 int64_t PlainBytes(Format f) { return TraitsOf(f).bits / 8; }
 
-// Bytes of a slab where four unquantised panels are interleaved. A slab and the activations that
-// one chunk multiplies with it fit in the L1 cache together.
+// Bytes of a slab where four unquantised panels are interleaved: so few that a chunk's activations
+// for the inputs of one slab stay in the L1 cache.
 constexpr int64_t kSlabBytes = 16 << 10;
 
 // Where input i of a lane lies in an unquantised panel.
@@ -158,7 +158,7 @@ FT_INLINE BlockCodes ReadCodes(Format f, const std::byte* block, int sub) {
 
 // The offsets of the parts of block `b` in a panel of `blocks` blocks.
 struct BlockPlace {
-  int64_t codes, high, scales;  // scales: of K formats, those of the group
+  int64_t codes, high, scales;  // scales: in K formats, those of the group
 };
 BlockPlace PlaceOf(const PanelLayout& layout, int64_t blocks, int64_t b) {
   const int64_t group = b / kGroupBlocks, in_group = b % kGroupBlocks;
@@ -202,15 +202,15 @@ void PackPlain(Format f, int64_t cols, const Lanes& rows, const At& at) {
   }
 }
 
-// The 6-bit scale or minimum (offset 4) of sub-block s of Q4_K and Q5_K; k_formats.cc shows the
-// layout.
+// The 6-bit scale (offset 0) or minimum (offset 4) of sub-block s of Q4_K and Q5_K; k_formats.cc
+// shows the layout.
 uint8_t SubScale(const std::byte* from, int s, int offset) {
   if (s < 4) return ByteAt(from, s + offset) & 63;
   const int low = ByteAt(from, s + 4) >> offset & 15;
   return static_cast<uint8_t>(low | ByteAt(from, s - 4 + offset) >> 6 << 4);
 }
 
-// Packs the scales and minima of a block, in K formats those of its sub-blocks as well.
+// Packs the scales and minima of a block of the file, in K formats including its sub-blocks'.
 FT_INLINE void PutScales(const FormatTraits& traits, const std::byte* block, int lane,
                          std::byte* to) {
   if (traits.format == Format::kQ6_K) {

@@ -19,8 +19,8 @@ PanelLayout LayoutOf(Format format, int64_t cols, int interleaved_panels);
 // other lanes are left unchanged.
 void PackPanel(Format format, const PanelLayout& layout, int64_t cols, const std::byte* rows,
                int64_t row_bytes, int count, std::byte* panels, int64_t panel);
-// The values of lane `lane` of a panel as floats [cols], equal to what Dequantize gives for its
-// row.
+// Writes the values of lane `lane` of a panel to `out` as floats [cols], equal to what Dequantize
+// gives for the lane's row.
 void UnpackLane(Format format, const PanelLayout& layout, int64_t cols, const std::byte* panels,
                 int64_t panel, int lane, float* out);
 

@@ -6,10 +6,11 @@
 
 namespace foretoken::FT_ISA {
 
-// How a format is decoded; FormatTraits holds its constants. Vector: code vector g of a block
-// (number_format.h). Scale and Minimum: a block's scale and its (added) minimum, given the scales
-// of its group of blocks and its index `sub` in the group. D: in K formats, a factor that the
-// blocks of a group share.
+// The members that Codes has for every format; FormatTraits holds the format's constants. Vector
+// returns code vector g of a block (number_format.h). Scale and Minimum return the scale of block
+// `sub` of a group (in Q6_K, of a half of that block) and the minimum, which is to be added. Their
+// argument `scales` points to the scales of the group. D returns the scale that the blocks of a
+// group share in K formats.
 struct FormatBase {
   FT_INLINE static F D(const std::byte*) { return Zero(); }
   FT_INLINE static F Scale(F, const std::byte* scales, int sub, int) {
@@ -43,7 +44,7 @@ struct FiveBitFormat : FormatBase {
   }
 };
 
-// Scales of Q4_K and Q5_K: 16 d, 16 m, then 8 times 16 sub-scales and 16 sub-minima.
+// Scales of Q4_K and Q5_K: 16 d, 16 m, then 16 sub-scales and 16 sub-minima for each of 8 blocks.
 template <typename Base>
 struct SuperFormat : Base {
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
@@ -76,7 +77,7 @@ template <>
 struct Codes<Format::kQ4_K> : SuperFormat<NibbleFormat> {};
 template <>
 struct Codes<Format::kQ5_K> : SuperFormat<FiveBitFormat> {};
-// Scales of Q6_K: 16 d, then 16 times 16 signed sub-scales, one for each half of a block.
+// Scales of Q6_K: 16 d, then 16 signed sub-scales for each half of each block.
 template <>
 struct Codes<Format::kQ6_K> : FormatBase {
   FT_INLINE static F D(const std::byte* scales) { return LoadHalf(scales); }
