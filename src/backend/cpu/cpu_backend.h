@@ -124,8 +124,8 @@ class CpuBackend : public Backend {
   WorkShares shares_;
   UnitChooser unit_chooser_;
   InputTiles tiles_;
-  Tiles inner_tiles_;               // of a feed-forward block
-  std::vector<Stretch> stretches_;  // [threads]
+  Tiles inner_tiles_;                     // of a feed-forward block
+  std::vector<PanelRange> panel_ranges_;  // [threads]
   Angles angles_;
   // The last division of units with different loads, and the number of threads that it is for. The
   // division is kept because the units of a pass are the same in every layer.

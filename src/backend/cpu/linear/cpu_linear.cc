@@ -212,13 +212,13 @@ class GatedProduct {
 }  // namespace
 
 void CpuBackend::Announce(std::span<const LinearOut> group) {
-  stretches_.assign(static_cast<size_t>(pool_->active()), {});
-  for (size_t t = 0; t < stretches_.size(); ++t) {
+  panel_ranges_.assign(static_cast<size_t>(pool_->active()), {});
+  for (size_t t = 0; t < panel_ranges_.size(); ++t) {
     int64_t panel = shares_.First(static_cast<int>(t));
     for (const LinearOut& o : group) {
       const PackedWeight& w = Packed(o.weight);
       if (panel < w.panels()) {
-        stretches_[t] = {
+        panel_ranges_[t] = {
             .begin = w.data() + w.layout().At(panel, 0),
             .panel_bytes = w.layout().panel_bytes,
             .panels = static_cast<int>(std::min<int64_t>(config_.streams, w.panels() - panel))};
@@ -227,7 +227,7 @@ void CpuBackend::Announce(std::span<const LinearOut> group) {
       panel -= w.panels();
     }
   }
-  prefetch_->Announce(stretches_);
+  prefetch_->Announce(panel_ranges_);
 }
 
 template <typename Body>

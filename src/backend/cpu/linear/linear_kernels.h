@@ -25,8 +25,8 @@ FT_INLINE const std::byte* NextPanel(const LinearCall& c, int64_t panel) {
 }
 
 // Prefetches one block of each of P panel streams, in parts that are spread over the arithmetic of
-// the current block. Issued all at once, the prefetches would fill the core's queue of outstanding
-// reads, and the arithmetic after them would wait.
+// the current block. Issued all at once, the prefetches would occupy all of the core's line-fill
+// buffers, and the arithmetic after them would wait.
 template <Format kFormat, int P>
 struct ReadAhead {
   static constexpr int kLines = kBlockLines<kFormat>;
@@ -82,20 +82,21 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   }
 }
 
-// Whether a block's products depend on those of the block before. Without the dependency, a core
-// that is much faster than its memory executes ahead in bursts, and its demand loads overtake the
-// hardware prefetcher, which keeps more reads in flight. Measured on Zen 4: Q8_0 and Q4_0 become
+// Whether a block's sums are made to depend on those of the block before, which they need not.
+// Without this dependency, a core that is much faster than its memory runs ahead in bursts. Its
+// demand loads then overtake the hardware prefetcher, and fewer reads are in flight than if the
+// prefetcher issued them. Measured on Zen 4: Q8_0 and Q4_0 become
 // faster, and K formats slower while their weights are cached.
 template <Format kFormat, int R, int P>
 inline constexpr bool kBlocksDepend = P == 1 && R == 1 && kNative == 16 &&
                                       (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
 
-// Whether each block is followed by no-ops, in tiles of eight rows. A core that multiplies much
-// faster than memory delivers issues demand loads of lines whose prefetch is still in flight, as
-// far ahead as its out-of-order window reaches. Those loads occupy the buffers that further
-// prefetches need, so prefetching never catches up. The no-ops take the place of those loads in the
-// window. Measured on Intel's cores; with codes of fewer bits, or with fewer or more rows, the
-// window does not reach far enough to matter.
+// Whether LinearPanels may add no-ops after each block; it does if c.streams is 4. If a core
+// multiplies faster than weights arrive from memory, its out-of-order window reaches blocks whose
+// prefetches are still in flight, and it issues demand loads for their lines. Those loads occupy
+// the buffers that further prefetches need, so prefetching never catches up. The no-ops take the
+// place of those loads in the window. Measured on Intel's cores; with codes of fewer bits, or with
+// fewer or more rows, the window does not reach far enough to matter.
 template <Format kFormat, int R>
 inline constexpr bool kIssuesNops = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
 FT_INLINE void IssueNops() {
@@ -105,7 +106,7 @@ FT_INLINE void IssueNops() {
 }
 
 // Multiplies P panels with a tile of one chunk. The panels are traversed once, with the sums in
-// local variables: in registers, as far as these suffice (kMostChunkRows).
+// local variables, which the compiler keeps in registers as far as possible (kMostChunkRows).
 template <Format kFormat, int R, int P>
 void LinearPanels(const LinearCall& c, int64_t panel) {
   const std::byte* tile = c.tile;
@@ -113,13 +114,14 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
   for (int p = 0; p < P; ++p) PrefetchOutputs<R>(c, 0, panel + p);
   F acc[P][R] = {};
   I running[P][R] = {};
-  // Whether the stream is left to the hardware prefetcher. It follows a single stream within a page
-  // but does not find the next stream, whose beginning is prefetched here.
+  // Whether the stream is left to the hardware prefetcher, which follows a single stream within a
+  // page. It cannot foresee the weights of the next call (c.next), whose first lines are prefetched
+  // here.
   constexpr bool kHardwarePrefetched =
       P == 1 && (R == 1 || (R <= 4 && kTraitsOf<kFormat>.bits == 8));
-  // The hardware prefetcher loses a stream whose lines are not read in order, and products read a
-  // block's scales only after the codes of the blocks before. Lines are therefore touched in order
-  // first, except in Q6_K, where that was measured to be slower.
+  // The hardware prefetcher loses track of a stream whose lines are not read in order, and products
+  // read a block's scales only after the codes of the blocks before. Lines are therefore touched in
+  // order first, except in Q6_K, where that was measured to be slower.
   constexpr bool kInOrder = kHardwarePrefetched && kTraitsOf<kFormat>.halves == 1;
   const std::byte* next = panel + P == c.panel_end ? c.next : nullptr;
   WalkPanels<kFormat, P, kInOrder>(
@@ -149,9 +151,10 @@ void LinearPanels(const LinearCall& c, int64_t panel) {
 // product.
 template <Format kFormat>
 inline constexpr bool kCanUnpackFirst = kTraitsOf<kFormat>.bits < 8 && kNative >= 8;
-// The number of chunks from which unpacking first is faster, as measured; kMaxTileRows if it never
-// is. With 512-bit vectors, AMD's cores unpack in parallel with products; on Intel's, unpacking
-// competes with products for the two 512-bit instructions that a core issues per cycle.
+// The smallest number of chunks for which unpacking first was measured to be faster; kMaxTileRows
+// if there is none. `streams`: 1 on AMD's cores. With 512-bit vectors, AMD's cores unpack in
+// parallel with products; on Intel's, unpacking competes with products for the two 512-bit
+// instructions that a core issues per cycle.
 template <Format kFormat>
 constexpr int MinChunksToUnpack(int streams) {
   if (!kCanUnpackFirst<kFormat> || (kNative == 16 && streams == 1)) return kMaxTileRows;
@@ -316,9 +319,9 @@ void LinearBlocks(const LinearCall& c) {
   }
   if constexpr (MostChunks(R) > 1) {
     const bool unpacks = c.chunks >= MinChunksToUnpack<kFormat>(c.streams);
-    // A hardware prefetcher that follows one stream would lose it when reads alternate between two
-    // panels. With one that follows several streams, multiplying two panels together is faster;
-    // with 512-bit vectors, only in tiles of fewer than 32 rows.
+    // Where the hardware prefetcher follows one stream, it would lose track if reads alternated
+    // between two panels. Where it follows several, multiplying two panels together is faster; with
+    // 512-bit vectors, only in tiles of fewer than 32 rows.
     if (!unpacks && (c.streams == 1 || (kNative == 16 && c.chunks * R >= 32))) {
       for (; panel < c.panel_end; ++panel) LinearChunks<kFormat, R>(c, panel);
     }

@@ -20,11 +20,12 @@ using testing::RandomFloats;
 using testing::SameBits;
 
 constexpr int64_t kRows = 70;
-// Eleven panels, the last one partial. Two threads take them in pieces of one, two and four panels.
+// Eleven panels, the last one partial. Two threads take them in pieces of one, two and four panels,
+// or of three and four where panels are interleaved.
 constexpr int64_t kOutputs = 166;
 
-// Random rows with values that are hard to round: outliers in some columns, a block of zeros, tiny
-// values.
+// Random rows with values that are hard to round: outliers in some columns; with 160 columns or
+// more, also a block of zeros and a block of tiny values in some rows.
 std::vector<float> RowsWithOutliers(int64_t cols) {
   std::vector<float> x = RandomFloats(static_cast<size_t>(kRows * cols), 31);
   for (size_t i = 0; i < x.size(); ++i) {
@@ -117,7 +118,7 @@ class UnquantisedSameBitsTest : public ::testing::TestWithParam<DType> {};
 // Sums of floats agree where multiplications and additions are fused, which excludes the portable
 // set. BF16 weights are excluded in sets that multiply them with BF16 instructions, which round
 // differently.
-TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFusedSums) {
+TEST_P(UnquantisedSameBitsTest, EveryInstructionSetWithFma) {
   const DType type = GetParam();
   std::vector<ConfiguredSet> configured_sets;
   for (const ConfiguredSet& configured : AllConfiguredSets()) {

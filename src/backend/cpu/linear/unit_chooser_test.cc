@@ -16,12 +16,12 @@ ProductShape ShapeOf(int rows) {
   return {.formats = 1, .inputs = 576, .outputs = 1536, .rows = rows};
 }
 
-// Runs a group of products that takes `vector` seconds on the vector unit and `matrix` seconds on
+// Runs a group of products that takes `vector_seconds` on the vector unit and `matrix_seconds` on
 // the matrix unit. Returns the unit that was chosen.
-ProductUnit RunGroup(UnitChooser& chooser, const ProductShape& shape, double vector,
-                     double matrix) {
+ProductUnit RunGroup(UnitChooser& chooser, const ProductShape& shape, double vector_seconds,
+                     double matrix_seconds) {
   const UnitChooser::Call call = chooser.Begin(shape);
-  now += call.unit() == ProductUnit::kVector ? vector : matrix;
+  now += call.unit() == ProductUnit::kVector ? vector_seconds : matrix_seconds;
   return call.unit();
 }
 
@@ -55,11 +55,11 @@ TEST(UnitChooser, TheFasterUnitIsKeptAfterTrialsOfBoth) {
 }
 
 // The shortest trial of each unit counts, so two slow trials out of three change nothing.
-TEST(UnitChooser, DisturbedTrialsDoNotDecide) {
+TEST(UnitChooser, SlowOutliersAreIgnored) {
   UnitChooser chooser(&Now);
   for (int i = 0; i < 2 * UnitChooser::kTrials; ++i) {
-    const bool disturbed = i < 3;
-    RunGroup(chooser, ShapeOf(8), disturbed ? 50 : 1, 2);
+    const bool is_outlier = i < 3;
+    RunGroup(chooser, ShapeOf(8), is_outlier ? 50 : 1, 2);
   }
   EXPECT_EQ(chooser.Begin(ShapeOf(8)).unit(), ProductUnit::kVector);
 }

@@ -12,23 +12,24 @@ constexpr int64_t kMaxPrefetchBytes = int64_t{256} << 10;
 }  // namespace
 
 WeightPrefetch::WeightPrefetch(int threads) : progress_(static_cast<size_t>(threads)) {
-  for (Plan& plan : plans_) plan.first = std::vector<AtomicStretch>(static_cast<size_t>(threads));
+  for (Plan& plan : plans_)
+    plan.first_ranges = std::vector<AtomicPanelRange>(static_cast<size_t>(threads));
 }
 
-void WeightPrefetch::Announce(const std::vector<Stretch>& first) {
+void WeightPrefetch::Announce(const std::vector<PanelRange>& first) {
   const std::byte* const key = first.front().begin;
-  if (last_ != nullptr) following_[last_] = first;
-  last_ = key;
+  if (last_key_ != nullptr) next_ranges_[last_key_] = first;
+  last_key_ = key;
   Plan& plan = plans_[++number_ % 2];
   plan.number.store(number_, std::memory_order_relaxed);
-  const auto next = following_.find(key);
-  for (size_t t = 0; t < plan.first.size(); ++t) {
-    const bool known = next != following_.end() && t < next->second.size();
-    const Stretch stretch = known ? next->second[t] : Stretch{};
-    AtomicStretch& planned = plan.first[t];
-    planned.begin.store(stretch.begin, std::memory_order_relaxed);
-    planned.panel_bytes.store(stretch.panel_bytes, std::memory_order_relaxed);
-    planned.panels.store(stretch.panels, std::memory_order_relaxed);
+  const auto next = next_ranges_.find(key);
+  for (size_t t = 0; t < plan.first_ranges.size(); ++t) {
+    const bool known = next != next_ranges_.end() && t < next->second.size();
+    const PanelRange range = known ? next->second[t] : PanelRange{};
+    AtomicPanelRange& planned = plan.first_ranges[t];
+    planned.begin.store(range.begin, std::memory_order_relaxed);
+    planned.panel_bytes.store(range.panel_bytes, std::memory_order_relaxed);
+    planned.panels.store(range.panels, std::memory_order_relaxed);
   }
   plan_.store(&plan, std::memory_order_release);
 }
@@ -39,7 +40,7 @@ void WeightPrefetch::Step(int thread) {
   Progress& progress = progress_[static_cast<size_t>(thread)];
   const uint64_t number = plan->number.load(std::memory_order_relaxed);
   if (progress.plan_number != number) progress = {.plan_number = number};
-  const AtomicStretch& planned = plan->first[static_cast<size_t>(thread)];
+  const AtomicPanelRange& planned = plan->first_ranges[static_cast<size_t>(thread)];
   const int panels = planned.panels.load(std::memory_order_relaxed);
   if (panels == 0) return;
   const int64_t panel_bytes = planned.panel_bytes.load(std::memory_order_relaxed);

@@ -22,8 +22,8 @@ TEST(WeightPrefetch, StepMayRunDuringAnnounce) {
     });
   }
   for (size_t i = 0; i < 20000; ++i) {
-    const Stretch stretch{weights.data() + i % kProducts * 4096, 1024, static_cast<int>(i % 4)};
-    prefetch.Announce(std::vector<Stretch>(1 + i / 5 % kThreads, stretch));
+    const PanelRange range{weights.data() + i % kProducts * 4096, 1024, static_cast<int>(i % 4)};
+    prefetch.Announce(std::vector<PanelRange>(1 + i / 5 % kThreads, range));
     prefetch.Step(0);
   }
   stop = true;
