@@ -39,7 +39,7 @@ class TileAttention {
     values_ = pieces.Take<std::byte>(int64_t{kParts} * kBlocks * 2 * steps_ * kTileBytes);
     weights_ = pieces.Take<std::byte>(int64_t{kParts} * 2 * kBlocks * kTileBytes);
     scores_ = pieces.Take<float>(int64_t{2} * kSpan * kLanes);
-    mixed_ = pieces.Take<float>(int64_t{tiles_} * steps_ * kStep * kLanes);
+    weighted_values_ = pieces.Take<float>(int64_t{tiles_} * steps_ * kStep * kLanes);
     sums_ = pieces.Take<float>(int64_t{tiles_} * kLanes);
     tops_ = pieces.Take<float>(int64_t{tiles_} * kLanes);
     begins_ = pieces.Take<int32_t>(int64_t{tiles_} * kLanes);
@@ -72,7 +72,7 @@ class TileAttention {
     prefetcher_ = prefetcher;
   }
 
-  void Attend(int row, int rows, int at, int blocks) {
+  void Attend(int row, int rows, int span_begin, int blocks) {
     const int first = row * u_.heads, last = first + rows * u_.heads;  // queries
     for (int tile = first / kLanes; tile * kLanes < last; tile += 2) {
       const int tiles = (tile + 1) * kLanes < last ? 2 : 1;
@@ -83,15 +83,15 @@ class TileAttention {
         Score<4, 1>(tile, 0, pairs);
         Score<2, 1>(tile, pairs, blocks);
       }
-      unsigned own[2] = {};
+      unsigned row_lanes[2] = {};  // lanes of queries [first, last)
       for (int i = 0; i < tiles; ++i) {
         const int query = (tile + i) * kLanes;
-        own[i] = LanesUpTo(last - query) & ~LanesUpTo(first - query);
-        Fold(tile + i, i, at, blocks, static_cast<__mmask16>(own[i]));
+        row_lanes[i] = LanesUpTo(last - query) & ~LanesUpTo(first - query);
+        UpdateSoftmax(tile + i, i, span_begin, blocks, static_cast<__mmask16>(row_lanes[i]));
       }
       for (int i = 0; i < tiles; ++i) {
         // The content of lanes without a query does not matter.
-        const unsigned lanes = own[i] | (~LanesUpTo(queries_ - (tile + i) * kLanes) & 0xffff);
+        const unsigned lanes = row_lanes[i] | (~LanesUpTo(queries_ - (tile + i) * kLanes) & 0xffff);
         for (int d = 0; d < 2 * steps_; d += 4) {
           if (d + 4 <= 2 * steps_) {
             Mix<4>(tile + i, i, d, blocks, lanes);
@@ -107,7 +107,7 @@ class TileAttention {
     ReleaseTiles();
     for (int query = 0; query < queries_; ++query) {
       const F factor = Splat(1.0f / sums_[query]);
-      const float* from = Mixed(query / kLanes, 0) + query % kLanes * kLanes;
+      const float* from = WeightedValues(query / kLanes, 0) + query % kLanes * kLanes;
       float* to = u_.rows[query / u_.heads].out + query % u_.heads * u_.head_dim;
       for (int d = 0; d < u_.head_dim; d += kStep, from += 2 * kLanes * kLanes) {
         F a = Load(from) * factor, b = Load(from + kLanes * kLanes) * factor;
@@ -144,8 +144,8 @@ class TileAttention {
     return weights_ + ((slot * kBlocks + block) * kParts64 + part) * kTileBytes;
   }
   float* Scores(int slot) const { return scores_ + slot * kSpan * kLanes; }
-  float* Mixed(int tile, int d) const {
-    return mixed_ + (int64_t{tile} * 2 * steps_ + d) * kLanes * kLanes;
+  float* WeightedValues(int tile, int d) const {
+    return weighted_values_ + (int64_t{tile} * 2 * steps_ + d) * kLanes * kLanes;
   }
 
   void BeginTile(int tile) {
@@ -168,7 +168,7 @@ class TileAttention {
         StoreTransposed(x[part], reinterpret_cast<float*>(Q(tile, part, step)));
       }
     }
-    for (int d = 0; d < steps_ * kStep; ++d) Store(Zero(), Mixed(tile, 0) + d * kLanes);
+    for (int d = 0; d < steps_ * kStep; ++d) Store(Zero(), WeightedValues(tile, 0) + d * kLanes);
     Store(Zero(), sums_ + tile * kLanes);
     Store(Splat(kLowest), tops_ + tile * kLanes);
     for (int i = 0; i < kLanes; ++i) {
@@ -348,48 +348,51 @@ class TileAttention {
   }
 
   // Sets scores to -infinity at positions that a lane's query does not attend to.
-  void Mask(int tile, float* scores, int at, int blocks, __mmask16 lanes) {
+  void Mask(int tile, float* scores, int span_begin, int blocks, __mmask16 lanes) {
     const I begin = LoadI(begins_ + tile * kLanes), count = LoadI(counts_ + tile * kLanes);
-    const I hides = Greater(begin, Splat(at)) | Greater(Splat(at + blocks * kBlock), count);
-    if ((_mm512_movepi32_mask(reinterpret_cast<__m512i>(hides.v[0])) & lanes) == 0) return;
+    // Lanes whose query attends to only some of the positions, or to none.
+    const I partial =
+        Greater(begin, Splat(span_begin)) | Greater(Splat(span_begin + blocks * kBlock), count);
+    if ((_mm512_movepi32_mask(reinterpret_cast<__m512i>(partial.v[0])) & lanes) == 0) return;
     for (int j = 0; j < blocks * kBlock; ++j) {
-      const I hidden = Greater(begin, Splat(at + j)) | Greater(Splat(at + j + 1), count);
+      const I masked =
+          Greater(begin, Splat(span_begin + j)) | Greater(Splat(span_begin + j + 1), count);
       float* const to = scores + j * kLanes;
-      Store(Select(hidden, Splat(-__builtin_inff()), Load(to)), to);
+      Store(Select(masked, Splat(-__builtin_inff()), Load(to)), to);
     }
   }
 
   // Turns a tile's scores of a span's blocks into weights, and rescales the tile's sums in `lanes`
   // to the new maxima. Exponentials are computed in base 2: `scale` includes log2(e).
-  void Fold(int tile, int slot, int at, int blocks, __mmask16 lanes) {
+  void UpdateSoftmax(int tile, int slot, int span_begin, int blocks, __mmask16 lanes) {
     float* const scores = Scores(slot);
-    Mask(tile, scores, at, blocks, lanes);
+    Mask(tile, scores, span_begin, blocks, lanes);
     const F scale = Splat(u_.scale * 1.44269504088896341f);
-    const F before = Load(tops_ + tile * kLanes);
-    F top[4] = {before, before, before, before};
+    const F old_tops = Load(tops_ + tile * kLanes);
+    F maxima[4] = {old_tops, old_tops, old_tops, old_tops};
     for (int j = 0; j < blocks * kBlock; j += 4) {
       FT_UNROLL(4)
       for (int i = 0; i < 4; ++i) {
-        top[i].v[0] = _mm512_max_ps(Load(scores + (j + i) * kLanes).v[0], top[i].v[0]);
+        maxima[i].v[0] = _mm512_max_ps(Load(scores + (j + i) * kLanes).v[0], maxima[i].v[0]);
       }
     }
-    F highest = Max(Max(top[0], top[1]), Max(top[2], top[3]));
+    F new_tops = Max(Max(maxima[0], maxima[1]), Max(maxima[2], maxima[3]));
     if constexpr (kQueries == 8) {
-      highest = LowerTwice(highest);
+      new_tops = LowerTwice(new_tops);
       lanes = static_cast<__mmask16>((lanes & 0xff) * 0x101);
     }
     F sum = Load(sums_ + tile * kLanes);
-    if (_mm512_mask_cmp_ps_mask(lanes, highest.v[0], before.v[0], _CMP_NEQ_UQ) != 0) {
-      const F factor = KeepLanes(lanes, Exp2((before - highest) * scale), Splat(1.0f));
+    if (_mm512_mask_cmp_ps_mask(lanes, new_tops.v[0], old_tops.v[0], _CMP_NEQ_UQ) != 0) {
+      const F factor = KeepLanes(lanes, Exp2((old_tops - new_tops) * scale), Splat(1.0f));
       sum = sum * factor;
       ScaleDown(tile, factor);
-      Store(KeepLanes(lanes, highest, before), tops_ + tile * kLanes);
+      Store(KeepLanes(lanes, new_tops, old_tops), tops_ + tile * kLanes);
     }
     // REQUIRES: u_.scale <= 1 / log2(e), about 0.693. The usual scale, 1 / sqrt(head_dim),
     // satisfies this from head_dim 3 on. With a greater scale, the product overflows for a query
-    // that has attended to no position yet, whose `highest` is kLowest, and the weights of that
+    // that has attended to no position yet, whose maximum is kLowest, and the weights of that
     // query become NaN.
-    const F shift = Zero() - highest * scale;
+    const F shift = Zero() - new_tops * scale;
     for (int b = 0; b < blocks; ++b) {
       sum = sum + Weigh(scores + b * kBlock * kLanes, slot, b, scale, shift);
     }
@@ -400,7 +403,7 @@ class TileAttention {
   void ScaleDown(int tile, F factor) {
     float factors[kLanes];
     Store(factor, factors);
-    float* to = Mixed(tile, 0);
+    float* to = WeightedValues(tile, 0);
     for (int d = 0; d < 2 * steps_; ++d) {
       for (int i = 0; i < kLanes; ++i, to += kLanes) Store(Load(to) * Splat(factors[i]), to);
     }
@@ -460,10 +463,10 @@ class TileAttention {
   // Values). Tile registers 4 and 5 hold values, 6 weights.
   template <int kWide>
   FT_INLINE void Mix(int tile, int slot, int d, int blocks, unsigned lanes) {
-    float* const mixed = Mixed(tile, d);
+    float* const weighted = WeightedValues(tile, d);
     EachTile<kWide>([&](auto i) {
       constexpr int kIndex = decltype(i)::kValue;
-      LoadTile<kSums + kIndex>(mixed + kIndex * kLanes * kLanes, 64);
+      LoadTile<kSums + kIndex>(weighted + kIndex * kLanes * kLanes, 64);
     });
     for (int b = 0; b < blocks; ++b) {
       EachProduct([&](int value_part, int weight_part) {
@@ -477,7 +480,7 @@ class TileAttention {
     }
     EachTile<kWide>([&](auto i) {
       constexpr int kIndex = decltype(i)::kValue;
-      float* const to = mixed + kIndex * kLanes * kLanes;
+      float* const to = weighted + kIndex * kLanes * kLanes;
       if (lanes == 0xffff) return StoreTile<kSums + kIndex>(to, 64);
       alignas(64) float all[kLanes][kLanes];
       StoreTile<kSums + kIndex>(all, 64);
@@ -501,9 +504,9 @@ class TileAttention {
   // Tiles of bf16: queries [tiles][parts][steps], keys [halves][parts][steps], values
   // [blocks][parts][2 steps], weights [2][blocks][parts].
   std::byte *q_, *keys_, *values_, *weights_;
-  float *scores_, *mixed_;     // [2][kSpan][16] and [tiles][2 steps][16][16]
-  float *sums_, *tops_;        // [tiles][16]
-  int32_t *begins_, *counts_;  // [tiles][16] bounds of each query's positions
+  float *scores_, *weighted_values_;  // [2][kSpan][16] and [tiles][2 steps][16][16]
+  float *sums_, *tops_;               // [tiles][16]
+  int32_t *begins_, *counts_;         // [tiles][16] bounds of each query's positions
   int64_t scratch_;
 };
 

@@ -15,17 +15,18 @@ namespace foretoken::FT_ISA {
 
 inline constexpr float kLowest = -3.402823466e38f;
 
-// A mask of the positions [at, at + 16) that are in [begin, count).
-FT_INLINE I AttendedLanes(int at, int begin, int count) {
-  const I position = LaneNumbers() + Splat(at);
+// A mask of the positions [from, from + 16) that are in [begin, count).
+FT_INLINE I AttendedLanes(int from, int begin, int count) {
+  const I position = LaneNumbers() + Splat(from);
   return Greater(position, Splat(begin - 1)) & Greater(Splat(count), position);
 }
 
 // Sets the scores of a span's blocks to -infinity at positions that the query's row does not attend
 // to. Returns the largest score in each lane, or `top` where `top` is larger.
-FT_INLINE F HideUnattended(const AttentionRow& row, int at, int blocks, F top, float* scores) {
+FT_INLINE F MaskUnattended(const AttentionRow& row, int span_begin, int blocks, F top,
+                           float* scores) {
   for (int b = 0; b < blocks; ++b) {
-    const int from = at + b * kBlockPositions;
+    const int from = span_begin + b * kBlockPositions;
     F x = Load(scores + b * kBlockPositions);
     if (row.begin > from || row.count < from + kBlockPositions) {
       x = Select(AttendedLanes(from, row.begin, row.count), x, Splat(-__builtin_inff()));
@@ -37,9 +38,10 @@ FT_INLINE F HideUnattended(const AttentionRow& row, int at, int blocks, F top, f
 }
 
 // Scales a query's sums of exponentials [16] and of n weighted values down to a new maximum.
-FT_INLINE void ScaleDown(F factor, float* sums, float* mixed, int64_t n) {
+FT_INLINE void ScaleDown(F factor, float* sums, float* weighted_values, int64_t n) {
   Store(Load(sums) * factor, sums);
-  for (int64_t d = 0; d < n; d += kLanes) Store(Load(mixed + d) * factor, mixed + d);
+  for (int64_t d = 0; d < n; d += kLanes)
+    Store(Load(weighted_values + d) * factor, weighted_values + d);
 }
 
 // The engine of WalkSpans for the vector unit; each lane of the scores is a position.
@@ -56,7 +58,7 @@ class VectorAttention {
         prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<float>(queries_ * depth_);
-    mixed_ = pieces.Take<float>(queries_ * padded_);
+    weighted_values_ = pieces.Take<float>(queries_ * padded_);
     scores_ = pieces.Take<float>(int64_t{kQueriesTogether} * kSpan);
     sums_ = pieces.Take<float>(static_cast<int64_t>(queries_) * kLanes);
     tops_ = pieces.Take<float>(queries_);
@@ -72,20 +74,21 @@ class VectorAttention {
       for (int d = 0; d < u_.head_dim; d += kLanes * kPerWord) {
         Store(Numbers::LoadQuery(q + d, u_.head_dim - d), q_ + i * depth_ + d / kPerWord);
       }
-      for (int64_t d = 0; d < padded_; d += kLanes) Store(Zero(), mixed_ + i * padded_ + d);
+      for (int64_t d = 0; d < padded_; d += kLanes)
+        Store(Zero(), weighted_values_ + i * padded_ + d);
       Store(Zero(), sums_ + i * kLanes);
       tops_[i] = kLowest;
     }
   }
 
   void Widen(const AttentionRow& row, int from, int index) {
-    const int64_t at = index * kBlockPositions * depth_;
+    const int64_t offset = index * kBlockPositions * depth_;
     if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
-    Numbers::WidenKeys(u_, row, from, prefetcher_, keys_ + at);
-    Numbers::WidenValues(u_, row, from, prefetcher_, values_ + at);
+    Numbers::WidenKeys(u_, row, from, prefetcher_, keys_ + offset);
+    Numbers::WidenValues(u_, row, from, prefetcher_, values_ + offset);
   }
 
-  void Attend(int row, int rows, int at, int blocks) {
+  void Attend(int row, int rows, int span_begin, int blocks) {
     const int last = (row + rows) * u_.heads;
     for (int first = row * u_.heads; first < last; first += kQueriesTogether) {
       const int queries = last - first < kQueriesTogether ? last - first : kQueriesTogether;
@@ -96,12 +99,12 @@ class VectorAttention {
                           .scale = u_.scale,
                           .scores = scores_},
                          blocks, queries, prefetcher_);
-      Fold(first, queries, at, blocks);
+      UpdateSoftmax(first, queries, span_begin, blocks);
       MixSpan<Numbers>({.values = values_,
                         .positions = blocks * kBlockPositions,
                         .weights = scores_,
                         .padded = padded_,
-                        .out = mixed_ + first * padded_},
+                        .out = weighted_values_ + first * padded_},
                        queries, prefetcher_);
     }
   }
@@ -111,7 +114,7 @@ class VectorAttention {
       const F factor = Splat(1.0f / Sum(Load(sums_ + i * kLanes)));
       float* out = u_.rows[i / u_.heads].out + i % u_.heads * u_.head_dim;
       for (int d = 0; d < u_.head_dim; d += kLanes) {
-        StoreFirst(Load(mixed_ + i * padded_ + d) * factor, out + d, u_.head_dim - d);
+        StoreFirst(Load(weighted_values_ + i * padded_ + d) * factor, out + d, u_.head_dim - d);
       }
     }
   }
@@ -125,18 +128,18 @@ class VectorAttention {
   // to, and rescales the queries' sums to the new maxima. Each step is done for all queries before
   // the next step: the steps of one query depend on one another, while those of different queries
   // overlap.
-  void Fold(int first, int queries, int at, int blocks) {
+  void UpdateSoftmax(int first, int queries, int span_begin, int blocks) {
     float highest[kQueriesTogether];
     for (int i = 0; i < queries; ++i) {
       const int query = first + i;
-      highest[i] = MaxLane(HideUnattended(u_.rows[query / u_.heads], at, blocks,
+      highest[i] = MaxLane(MaskUnattended(u_.rows[query / u_.heads], span_begin, blocks,
                                           Splat(tops_[query]), scores_ + i * kSpan));
     }
     for (int i = 0; i < queries; ++i) {
       const int query = first + i;
       if (highest[i] == tops_[query]) continue;
       ScaleDown(Exp(Splat(tops_[query] - highest[i])), sums_ + query * kLanes,
-                mixed_ + query * padded_, padded_);
+                weighted_values_ + query * padded_, padded_);
       tops_[query] = highest[i];
     }
     for (int i = 0; i < queries; ++i) {
@@ -155,7 +158,7 @@ class VectorAttention {
   int64_t padded_, depth_;  // elements and words of a padded head
   int queries_;
   RowPrefetcher prefetcher_;
-  float *q_, *mixed_, *scores_, *sums_, *tops_, *keys_, *values_;
+  float *q_, *weighted_values_, *scores_, *sums_, *tops_, *keys_, *values_;
   int64_t scratch_;
 };
 
@@ -210,14 +213,14 @@ class AttentionWeights {
     if (index == 0) prefetcher_.SetRange(from + kSpan, from + 2 * kSpan, row.run);
     FloatNumbers::WidenKeys(u_, row, from, prefetcher_, keys_ + index * kBlockPositions * padded_);
   }
-  void Attend(int row, int rows, int at, int blocks) {
+  void Attend(int row, int rows, int span_begin, int blocks) {
     (void)row, (void)rows;
     ScoreSpan<FloatNumbers>({.keys = keys_,
                              .q = q_,
                              .depth = padded_,
                              .words = u_.head_dim,
                              .scale = u_.scale,
-                             .scores = scores_ + at},
+                             .scores = scores_ + span_begin},
                             blocks, 1, prefetcher_);
   }
   void End() {

@@ -193,7 +193,7 @@ inline bool ValuesAreFinite(const AttentionUnit& u, int from, int to) {
 // What the rows of a unit have in common.
 struct SharedRows {
   int begin, count;  // [begin, count) holds every position that any row attends to
-  int run;           // positions below it are the same cache rows for all rows
+  int run;           // every row reads the positions below it from the same cache rows
   int longest;       // index of the row whose cache rows are read at shared positions
 };
 
@@ -234,34 +234,33 @@ FT_INLINE bool HaveSamePositions(const AttentionRow& a, const AttentionRow& b) {
 // span crosses the end of a page. Calls
 //   engine.Widen(row, from, index): converts positions [from, from + kBlock) of `row` to block
 //     `index` of the span;
-//   engine.Attend(first row, rows, at, blocks): adds the blocks of the span at `at` to the results
-//     of these rows, for each row only within its own begin and count.
-// Blocks whose positions are the same cache rows for all rows are widened once. Blocks beyond a
-// row's last position add nothing to its result, so the result depends on the row's own positions
-// alone.
+//   engine.Attend(first row, rows, span_begin, blocks): adds the blocks of the span at `span_begin`
+//     to the results of these rows, for each row only within its own begin and count.
+// Blocks that all rows read from the same cache rows are widened once. Blocks beyond a row's last
+// position add nothing to its result, so the result depends on the row's own positions alone.
 template <typename Engine>
 FT_INLINE void WalkSpans(const AttentionUnit& u, Engine& engine) {
   constexpr int kSpan = Engine::kSpan, kBlock = Engine::kBlock;
   static_assert(kCachePageRows % kSpan == 0 && kSpan % kBlock == 0);
   const SharedRows all = ShareRows(u);
-  for (int at = all.begin / kSpan * kSpan; at < all.count; at += kSpan) {
+  for (int span_begin = all.begin / kSpan * kSpan; span_begin < all.count; span_begin += kSpan) {
     const bool ends_in_run = all.run == all.count;  // no row attends beyond the run
     // Blocks that lie in the run.
-    const int in_run = (all.run - at + (ends_in_run ? kBlock - 1 : 0)) / kBlock;
+    const int in_run = (all.run - span_begin + (ends_in_run ? kBlock - 1 : 0)) / kBlock;
     const int common = in_run < 0 ? 0 : in_run > kSpan / kBlock ? kSpan / kBlock : in_run;
-    for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], at + i * kBlock, i);
+    for (int i = 0; i < common; ++i) engine.Widen(u.rows[all.longest], span_begin + i * kBlock, i);
     if (ends_in_run || common == kSpan / kBlock) {
-      engine.Attend(0, u.row_count, at, common);
+      engine.Attend(0, u.row_count, span_begin, common);
       continue;
     }
     for (int r = 0, rows; r < u.row_count; r += rows) {
       const AttentionRow& row = u.rows[r];
       for (rows = 1; r + rows < u.row_count && HaveSamePositions(row, u.rows[r + rows]);) ++rows;
-      if (row.count <= at || row.begin >= at + kSpan) continue;
-      const int positions = row.count - at < kSpan ? row.count - at : kSpan;
+      if (row.count <= span_begin || row.begin >= span_begin + kSpan) continue;
+      const int positions = row.count - span_begin < kSpan ? row.count - span_begin : kSpan;
       const int blocks = (positions + kBlock - 1) / kBlock;
-      for (int i = common; i < blocks; ++i) engine.Widen(row, at + i * kBlock, i);
-      engine.Attend(r, rows, at, blocks);
+      for (int i = common; i < blocks; ++i) engine.Widen(row, span_begin + i * kBlock, i);
+      engine.Attend(r, rows, span_begin, blocks);
     }
   }
 }

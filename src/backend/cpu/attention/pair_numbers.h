@@ -92,13 +92,13 @@ class PairNumbers {
 class PairWords : public PairNumbers {
  public:
   template <typename Fn>
-  FT_INLINE static void Choose(CacheType, const Fn& f) {
-    f(OfType<CacheType::kBF16>());
+  FT_INLINE static void DispatchOnType(CacheType, const Fn& f) {
+    f(CacheTypeTag<CacheType::kBF16>());
   }
   template <CacheType>
-  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t head_begin, int64_t word) {
     F words;
-    words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, element + word * kPerWord));
+    words.v[0] = reinterpret_cast<NativeF>(LoadPairs(row, head_begin + word * kPerWord));
     return words;
   }
   template <CacheType, int kVectors>

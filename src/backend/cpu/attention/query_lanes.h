@@ -1,38 +1,40 @@
-// Attention over one key/value head with AVX-512. Each lane of the scores belongs to a query.
+// Attention over one key/value head with AVX-512. Each lane of a score vector belongs to a query.
 //
 // In VectorAttention each lane belongs to a position. That engine therefore transposes the keys; it
-// also copies the values. Here the products broadcast keys to the lanes of all queries, and read
-// values directly from the cache. Every sum has the same terms in the same order in both engines,
-// so results have the same bits.
+// also copies the values. Here the products broadcast the words of keys to the lanes of all
+// queries, and values are read directly from the cache. Both engines add the same terms in the same
+// order, so results have the same bits.
 #pragma once
 
 #include "backend/cpu/attention/attention_kernels.h"
 
 namespace foretoken::FT_ISA {
 
+// Passes a cache type to a generic lambda, as the type of an argument.
 template <CacheType kCacheType>
-struct OfType {
+struct CacheTypeTag {
   static constexpr CacheType kType = kCacheType;
 };
 
-// Words of one float, for caches of kTypes. A class of words has, in addition to the members of
-// Numbers (attention_products.h):
-//   Choose(type, f): calls f(OfType<type>()).
-//   LoadWords(row, element, word): sixteen words of the head that begins at `element` of a key's
-//     cache row, from word `word` of the head on.
-//   LoadValues(rows, element, x): kVectors vectors of the values in rows[0] ... rows[kPerWord - 1],
-//     from `element` on.
-//   StoreWeights(x, to): stores the weights in x's lanes as words, a query's positions together.
+// The 32-bit words of caches of kTypes, one float each. A class of words, such as this one or
+// PairWords (two bf16, pair_numbers.h), has the members of Numbers (attention_products.h) and:
+//   DispatchOnType(type, f): calls f(CacheTypeTag<type>()).
+//   LoadWords(row, head_begin, word): words [word, word + 16) of the head that begins at element
+//     `head_begin` of a key's cache row.
+//   LoadValues(rows, element, x): sets x to kVectors vectors of the values in the cache rows
+//     rows[0] ... rows[kPerWord - 1], from `element` on; a word holds one element of each row.
+//   StoreWeights(x, to): stores the weights in x's lanes as words; a word holds the weights of one
+//     query at kPerWord consecutive positions.
 template <typename Numbers, CacheType... kTypes>
 class FloatWords : public Numbers {
  public:
   template <typename Fn>
-  FT_INLINE static void Choose(CacheType type, const Fn& f) {
-    ((type == kTypes ? f(OfType<kTypes>()) : void()), ...);
+  FT_INLINE static void DispatchOnType(CacheType type, const Fn& f) {
+    ((type == kTypes ? f(CacheTypeTag<kTypes>()) : void()), ...);
   }
   template <CacheType kType>
-  FT_INLINE static F LoadWords(const std::byte* row, int64_t element, int64_t word) {
-    return LoadCache<kType>(row, element + word, kLanes);
+  FT_INLINE static F LoadWords(const std::byte* row, int64_t head_begin, int64_t word) {
+    return LoadCache<kType>(row, head_begin + word, kLanes);
   }
   template <CacheType kType, int kVectors>
   FT_INLINE static void LoadValues(const std::byte* const* rows, int64_t element, F* x) {
@@ -44,16 +46,16 @@ class FloatWords : public Numbers {
   FT_INLINE static void StoreWeights(F x, float* to) { Store(x, to); }
 };
 
-// Attention of all or some queries of a unit. kQueries: the number of lanes that a position takes,
-// 4, 8 or 16, one per query. Lane i * kPositions + j % kPositions holds query i at position j. A
-// register thus holds kPositions positions, and their keys are interleaved word by word. More than
-// 16 queries form groups of 16, each with registers of its own.
+// Attention of all or some queries of a unit. A score vector holds kQueries queries, 4, 8 or 16, at
+// kPositions = 16 / kQueries positions: lane i * kPositions + j % kPositions is query i at position
+// j. The keys of these positions are interleaved word by word. More than 16 queries are processed
+// in groups of 16.
 template <typename Words, int kHeadDim, int kQueries>
 class QueryLanes {
  public:
   // Queries [first, first + queries) of a unit: query i is head i % u.heads of row i / u.heads.
-  // REQUIRES: u.head_dim is kHeadDim, u.column a multiple of kPiece; at most kQueries queries where
-  // that is less than 16.
+  // REQUIRES: u.head_dim is kHeadDim; u.column is a multiple of kPiece; if kQueries is less than
+  // 16, `queries` is at most kQueries.
   QueryLanes(const AttentionUnit& u, int first, int queries)
       : u_(u),
         first_(first),
@@ -64,7 +66,7 @@ class QueryLanes {
         prefetcher_(u) {
     ScratchPieces pieces(u.scratch);
     q_ = pieces.Take<float>(groups_ * kDepth * kLanes);
-    mixed_ = pieces.Take<float>(groups_ * kQueries * kHeadDim);
+    weighted_values_ = pieces.Take<float>(groups_ * kQueries * kHeadDim);
     scores_ = pieces.Take<float>(groups_ * kSpan * kQueries);
     tail_scores_ = pieces.Take<float>(groups_ * kBlockPositions * kQueries);
     sums_ = pieces.Take<float>(groups_ * kBlockPositions * kQueries);
@@ -83,26 +85,26 @@ class QueryLanes {
       count = u_.rows[r].count > count ? u_.rows[r].count : count;
       run_ = u_.rows[r].run < run_ ? u_.rows[r].run : run_;
     }
-    for (int at = begin / kSpan * kSpan; at < count; at += kSpan) {
-      ProcessSpan(at, count - at < kSpan ? count - at : kSpan);
+    for (int span_begin = begin / kSpan * kSpan; span_begin < count; span_begin += kSpan) {
+      ProcessSpan(span_begin, count - span_begin < kSpan ? count - span_begin : kSpan);
     }
     End();
   }
 
  private:
   static constexpr int kPerWord = Words::kPerWord, kDepth = kHeadDim / kPerWord;
-  static constexpr int kPositions = kLanes / kQueries;  // positions of a register
+  static constexpr int kPositions = kLanes / kQueries;  // positions per vector
   static constexpr int kBlocksTogether =
       kPositions == 1 ? 1 : 2;                              // blocks that are scored together
   static constexpr int kVectors = kPositions == 1 ? 1 : 2;  // vectors of values read together
-  static constexpr int kPiece = 32;                         // divides the column of a head
-  // What is processed between two prefetches, each of which fetches one position of the next span:
-  // positions whose keys are interleaved, words of scores, and positions whose values are weighted.
-  // With these numbers, the whole next span has been prefetched when the current span is done, and
+  static constexpr int kPiece = 32;                         // divides u.column
+  // How much is processed between two prefetches: positions in ScoreRows, words of the head in
+  // Score, and positions in MixFirstQueries. Each prefetch fetches one position of the next span.
+  // With these values, the whole next span has been prefetched when the current span is done, and
   // memory is never idle.
   static constexpr int kPositionsPerPrefetch = 8,
                        kWordsPerPrefetch = kDepth / (8 * kBlocksTogether);
-  static constexpr int kMixedPerPrefetch = kHeadDim * 3 / 32;
+  static constexpr int kValuesPerPrefetch = kHeadDim * 3 / 32;
 
   void Begin() {
     for (int64_t i = 0; i < int64_t{groups_} * kDepth * kLanes; i += kLanes) Store(Zero(), q_ + i);
@@ -118,7 +120,7 @@ class QueryLanes {
       }
     }
     for (int64_t i = 0; i < int64_t{groups_} * kQueries * kHeadDim; i += kLanes) {
-      Store(Zero(), mixed_ + i);
+      Store(Zero(), weighted_values_ + i);
     }
     for (int i = 0; i < groups_ * kBlockPositions * kQueries; i += kLanes) Store(Zero(), sums_ + i);
     for (int i = 0; i < groups_; ++i) Store(Splat(kLowest), tops_ + i * kLanes);
@@ -131,7 +133,7 @@ class QueryLanes {
       const F factor = Splat(1.0f / Sum(Load(lanes)));
       float* out = RowOf(i).out + HeadOf(i) * kHeadDim;
       for (int d = 0; d < kHeadDim; d += kLanes) {
-        Store(Load(mixed_ + i * kHeadDim + d) * factor, out + d);
+        Store(Load(weighted_values_ + i * kHeadDim + d) * factor, out + d);
       }
     }
   }
@@ -148,34 +150,36 @@ class QueryLanes {
     return i < queries_ ? i : queries_;
   }
 
-  // The index of query i's value for position j in an array of `positions` positions.
+  // The index of query i at position j in an array of score vectors, in which each group has room
+  // for `positions` positions.
   static int64_t At(int i, int j, int positions) {
     return int64_t{i / kQueries} * positions * kQueries + j / kPositions * kLanes +
            i % kQueries * kPositions + j % kPositions;
   }
 
-  // Processes positions [at, at + length) of the span that begins at `at`. No row attends to later
-  // positions of the span.
-  void ProcessSpan(int at, int length) {
-    const int in_run = run_ - at < 0 ? 0 : run_ - at;
-    const int common = in_run < length ? in_run : length;  // positions in the run of all rows
+  // Processes the first `length` positions of the span at `span_begin`. No row attends to its later
+  // positions. Positions before a row's `begin` are masked.
+  void ProcessSpan(int span_begin, int length) {
+    const int in_run = run_ - span_begin < 0 ? 0 : run_ - span_begin;
+    const int common = in_run < length ? in_run : length;  // positions in the runs of all rows
     const int positions = (length + kBlockPositions - 1) / kBlockPositions * kBlockPositions;
-    prefetcher_.SetRange(at + kSpan, at + 2 * kSpan, run_);
-    for (int j = 0; j < common; j += kBlocksTogether * kBlockPositions) ScoreCommon(at, j, common);
-    for (int j = common; j < positions; ++j) Hide(j, 0, groups_ * kQueries);
-    ScoreTail(at, common, length);
-    HideBefore(at, positions);
+    prefetcher_.SetRange(span_begin + kSpan, span_begin + 2 * kSpan, run_);
+    for (int j = 0; j < common; j += kBlocksTogether * kBlockPositions)
+      ScoreCommon(span_begin, j, common);
+    for (int j = common; j < positions; ++j) Mask(j, 0, groups_ * kQueries);
+    ScoreTail(span_begin, common, length);
+    MaskBefore(span_begin, positions);
     for (int g = 0; g < groups_; ++g) {
-      Fold(g, positions);
-      Mix(g, at, common / kPerWord * kPerWord);
+      UpdateSoftmax(g, positions);
+      Mix(g, span_begin, common / kPerWord * kPerWord);
     }
-    if (common < kSpan) MixTail(at, common / kPerWord * kPerWord);
+    if (common < kSpan) MixTail(span_begin, common / kPerWord * kPerWord);
   }
 
-  // Scores positions [at + j, at + common), at most kBlocksTogether blocks of them.
-  void ScoreCommon(int at, int j, int common) {
+  // Scores positions [span_begin + j, span_begin + common), at most kBlocksTogether blocks of them.
+  void ScoreCommon(int span_begin, int j, int common) {
     const std::byte* rows[kBlocksTogether * kBlockPositions];
-    const std::byte* const first = KeysOf(u_).Row(at);
+    const std::byte* const first = KeysOf(u_).Row(span_begin);
     for (int i = 0; i < kBlocksTogether * kBlockPositions; ++i) {
       const int position = j + i < common ? j + i : common - 1;
       rows[i] = first + position * u_.key_row_bytes;
@@ -187,45 +191,46 @@ class QueryLanes {
     }
   }
 
-  // Scores positions [at + common, at + length), where a position may be different cache rows for
-  // different query rows. Each such cache row is scored for all queries. Its scores are kept only
-  // for the query rows that attend to it.
-  void ScoreTail(int at, int common, int length) {
-    Column columns[kBlockPositions];
+  // Scores positions [span_begin + common, span_begin + length), whose cache rows may differ
+  // between query rows (branches of a tree). Each distinct cache row is scored for all queries. Its
+  // scores are kept only for the query rows that attend to it.
+  void ScoreTail(int span_begin, int common, int length) {
+    TailKey keys[kBlockPositions];
     int count = 0;
     for (int j = common; j < length; ++j) {
-      int first = count;  // first of the columns at this position
+      int first = count;  // first of the keys at this position
       for (int r = first_row_; r < end_row_; ++r) {
-        if (u_.rows[r].count <= at + j) continue;
-        const int row = CacheRow(u_, u_.rows[r], at + j);
+        if (u_.rows[r].count <= span_begin + j) continue;
+        const int row = CacheRow(u_, u_.rows[r], span_begin + j);
         bool known = false;
-        for (int c = first; c < count; ++c) known = known || columns[c].row == row;
+        for (int c = first; c < count; ++c) known = known || keys[c].cache_row == row;
         if (known) continue;
         if (count == kBlockPositions) {
-          ScoreColumns(at, columns, count);
+          ScoreTailKeys(span_begin, keys, count);
           first = count = 0;
         }
-        columns[count++] = {j, row};
+        keys[count++] = {j, row};
       }
     }
-    if (count > 0) ScoreColumns(at, columns, count);
+    if (count > 0) ScoreTailKeys(span_begin, keys, count);
   }
 
-  // A cache row that some query rows attend to at position `position` of a span.
-  struct Column {
-    int position, row;
+  // A cache row that some query rows attend to at position span_begin + `position`.
+  struct TailKey {
+    int position, cache_row;
   };
-  void ScoreColumns(int at, const Column* columns, int count) {
+  void ScoreTailKeys(int span_begin, const TailKey* keys, int count) {
     const std::byte* rows[kBlockPositions];
     for (int i = 0; i < kBlockPositions; ++i) {
-      rows[i] = KeysOf(u_).Row(columns[i < count ? i : count - 1].row);
+      rows[i] = KeysOf(u_).Row(keys[i < count ? i : count - 1].cache_row);
     }
     ScoreRows<1>(rows, tail_scores_, kBlockPositions);
     for (int c = 0; c < count; ++c) {
-      const int j = columns[c].position;
+      const int j = keys[c].position;
       for (int r = first_row_; r < end_row_; ++r) {
         const AttentionRow& row = u_.rows[r];
-        if (row.count <= at + j || CacheRow(u_, row, at + j) != columns[c].row) continue;
+        if (row.count <= span_begin + j || CacheRow(u_, row, span_begin + j) != keys[c].cache_row)
+          continue;
         for (int i = FirstOf(r); i < EndOf(r); ++i) {
           scores_[At(i, j, kSpan)] = tail_scores_[At(i, c, kBlockPositions)];
         }
@@ -237,7 +242,7 @@ class QueryLanes {
   // `positions` positions in `scores`.
   template <int kBlocks>
   FT_INLINE void ScoreRows(const std::byte* const* rows, float* scores, int positions) {
-    Words::Choose(u_.key_type, [&](auto type) {
+    Words::DispatchOnType(u_.key_type, [&](auto type) {
       for (int j = 0; j < kBlocks * kBlockPositions; j += kPositions) {
         if (j % kPositionsPerPrefetch == 0) prefetcher_.Next();
         InterleaveKeys<decltype(type)::kType>(rows + j, keys_ + j * kDepth);
@@ -276,8 +281,8 @@ class QueryLanes {
       }
     }
   }
-  // The offset at which InterleaveKeys stores word k of sixteen, of the first of kPositions
-  // positions.
+  // InterleaveKeys stores sixteen words of each of kPositions positions at a time. Returns the
+  // offset among them of the first position's word k, which word k of each other position follows.
   static constexpr int WordAt(int k) {
     if (kPositions == 1) return k;
     if (kPositions == 2) return k % 4 / 2 * kLanes + k / 4 * 4 + k % 2 * 2;
@@ -323,48 +328,50 @@ class QueryLanes {
     for (int i = 0; i < kRegisters; ++i) Store(acc[i] * Splat(u_.scale), scores + i * kLanes);
   }
 
-  // Hides position j of a span from queries [first, last).
-  void Hide(int j, int first, int last) {
+  // Masks position j of a span for queries [first, last).
+  void Mask(int j, int first, int last) {
     for (int i = first; i < last; ++i) scores_[At(i, j, kSpan)] = -__builtin_inff();
   }
-  void HideBefore(int at, int positions) {
+  // Masks the span's positions before each row's `begin`.
+  void MaskBefore(int span_begin, int positions) {
     for (int r = first_row_; r < end_row_; ++r) {
-      const int hidden = u_.rows[r].begin - at;
-      for (int j = 0; j < hidden && j < positions; ++j) Hide(j, FirstOf(r), EndOf(r));
+      const int masked = u_.rows[r].begin - span_begin;
+      for (int j = 0; j < masked && j < positions; ++j) Mask(j, FirstOf(r), EndOf(r));
     }
   }
 
-  // VectorAttention::Fold for all queries of a group at once.
-  [[gnu::noinline]] void Fold(int group, int positions) {
+  // Turns a group's scores into weights, and rescales the group's sums to the new maxima. The
+  // arithmetic is that of VectorAttention::UpdateSoftmax, for all queries of the group at once.
+  [[gnu::noinline]] void UpdateSoftmax(int group, int positions) {
     float* const scores = scores_ + int64_t{group} * kSpan * kQueries;
     float* const sums = sums_ + int64_t{group} * kBlockPositions * kQueries;
-    const F before = Load(tops_ + group * kLanes);
+    const F old_tops = Load(tops_ + group * kLanes);
     // Four maxima, so that four chains of dependent operations overlap.
-    F tops[4] = {before, before, before, before};
+    F maxima[4] = {old_tops, old_tops, old_tops, old_tops};
     for (int j = 0; j < positions * kQueries; j += 4 * kLanes) {
       FT_UNROLL(4)
-      for (int k = 0; k < 4; ++k) tops[k] = Max(Load(scores + j + k * kLanes), tops[k]);
+      for (int k = 0; k < 4; ++k) maxima[k] = Max(Load(scores + j + k * kLanes), maxima[k]);
     }
-    F top = Max(Max(tops[0], tops[1]), Max(tops[2], tops[3])), swapped;
+    F new_tops = Max(Max(maxima[0], maxima[1]), Max(maxima[2], maxima[3])), swapped;
     if (kPositions >= 2) {
-      swapped.v[0] = _mm512_permute_ps(top.v[0], 0xb1);
-      top = Max(swapped, top);
+      swapped.v[0] = _mm512_permute_ps(new_tops.v[0], 0xb1);
+      new_tops = Max(swapped, new_tops);
     }
     if (kPositions == 4) {
-      swapped.v[0] = _mm512_permute_ps(top.v[0], 0x4e);
-      top = Max(swapped, top);
+      swapped.v[0] = _mm512_permute_ps(new_tops.v[0], 0x4e);
+      new_tops = Max(swapped, new_tops);
     }
-    if (_mm512_cmp_ps_mask(top.v[0], before.v[0], _CMP_NEQ_UQ) != 0) {
-      ScaleDownGroup(group, Exp(before - top));
+    if (_mm512_cmp_ps_mask(new_tops.v[0], old_tops.v[0], _CMP_NEQ_UQ) != 0) {
+      ScaleDownGroup(group, Exp(old_tops - new_tops));
     }
-    Store(top, tops_ + group * kLanes);
+    Store(new_tops, tops_ + group * kLanes);
     for (int j = 0; j < positions; j += kBlockPositions) {
       prefetcher_.Next();
       prefetcher_.Next();
       FT_UNROLL(4)
       for (int k = 0; k < kBlockPositions / kPositions; ++k) {
-        float* const at = scores + j * kQueries + k * kLanes;
-        const F x = Words::Power(Load(at) - top);
+        float* const from = scores + j * kQueries + k * kLanes;
+        const F x = Words::Power(Load(from) - new_tops);
         Words::StoreWeights(x, scores + (j * kQueries + k * kLanes) / kPerWord);
         Store(Load(sums + k * kLanes) + x, sums + k * kLanes);
       }
@@ -380,10 +387,10 @@ class QueryLanes {
     float factors[kLanes];
     Store(factor, factors);
     for (int i = 0; i < kQueries; ++i) {
-      float* const mixed = mixed_ + (group * kQueries + i) * kHeadDim;
+      float* const weighted = weighted_values_ + (group * kQueries + i) * kHeadDim;
       if (factors[i * kPositions] == 1.0f) continue;
       for (int d = 0; d < kHeadDim; d += kLanes) {
-        Store(Load(mixed + d) * Splat(factors[i * kPositions]), mixed + d);
+        Store(Load(weighted + d) * Splat(factors[i * kPositions]), weighted + d);
       }
     }
   }
@@ -394,72 +401,75 @@ class QueryLanes {
     return weights + j / kPositions * (kLanes / kPerWord) + j % kPositions / kPerWord;
   }
 
-  // Adds the weighted values of positions [at, at + positions) to a group's results.
-  void Mix(int group, int at, int positions) {
+  // Adds the weighted values of positions [span_begin, span_begin + positions) to a group's
+  // results. The number of queries is rounded up to one that MixFirstQueries is instantiated for;
+  // the sums of the extra queries are never read.
+  void Mix(int group, int span_begin, int positions) {
     const int left = queries_ - group * kQueries;
-    Words::Choose(u_.value_type, [&](auto type) {
+    Words::DispatchOnType(u_.value_type, [&](auto type) {
       constexpr CacheType kType = decltype(type)::kType;
       if constexpr (kQueries == 4) {
-        if (left <= 2) return MixSome<kType, 2>(group, at, positions);
-        if (left == 3) return MixSome<kType, 3>(group, at, positions);
-        MixSome<kType, 4>(group, at, positions);
+        if (left <= 2) return MixFirstQueries<kType, 2>(group, span_begin, positions);
+        if (left == 3) return MixFirstQueries<kType, 3>(group, span_begin, positions);
+        MixFirstQueries<kType, 4>(group, span_begin, positions);
       } else if constexpr (kQueries == 8) {
-        if (left <= 5) return MixSome<kType, 5>(group, at, positions);
-        if (left == 6) return MixSome<kType, 6>(group, at, positions);
-        if (left == 7) return MixSome<kType, 7>(group, at, positions);
-        MixSome<kType, 8>(group, at, positions);
+        if (left <= 5) return MixFirstQueries<kType, 5>(group, span_begin, positions);
+        if (left == 6) return MixFirstQueries<kType, 6>(group, span_begin, positions);
+        if (left == 7) return MixFirstQueries<kType, 7>(group, span_begin, positions);
+        MixFirstQueries<kType, 8>(group, span_begin, positions);
       } else {
-        if (left <= 6) return MixSome<kType, 6>(group, at, positions);
-        if (left <= 9) return MixSome<kType, 9>(group, at, positions);
-        if (left <= 12) return MixSome<kType, 12>(group, at, positions);
-        if (left <= 14) return MixSome<kType, 14>(group, at, positions);
-        if (left == 15) return MixSome<kType, 15>(group, at, positions);
-        MixSome<kType, 16>(group, at, positions);
+        if (left <= 6) return MixFirstQueries<kType, 6>(group, span_begin, positions);
+        if (left <= 9) return MixFirstQueries<kType, 9>(group, span_begin, positions);
+        if (left <= 12) return MixFirstQueries<kType, 12>(group, span_begin, positions);
+        if (left <= 14) return MixFirstQueries<kType, 14>(group, span_begin, positions);
+        if (left == 15) return MixFirstQueries<kType, 15>(group, span_begin, positions);
+        MixFirstQueries<kType, 16>(group, span_begin, positions);
       }
     });
   }
 
-  // Mix for the first kSome queries of a group.
-  template <CacheType kType, int kSome>
-  [[gnu::noinline]] void MixSome(int group, int at, int positions) {
+  // Mix for the first kFirstQueries queries of a group.
+  template <CacheType kType, int kFirstQueries>
+  [[gnu::noinline]] void MixFirstQueries(int group, int span_begin, int positions) {
     const float* const all_weights = scores_ + int64_t{group} * kSpan * kQueries;
-    const std::byte* const values = ValuesOf(u_).Row(at);
+    const std::byte* const values = ValuesOf(u_).Row(span_begin);
     for (int d = 0; d < kHeadDim; d += kVectors * kLanes) {
-      float* const mixed = mixed_ + int64_t{group} * kQueries * kHeadDim + d;
-      F acc[kSome][kVectors];
+      float* const weighted = weighted_values_ + int64_t{group} * kQueries * kHeadDim + d;
+      F acc[kFirstQueries][kVectors];
       FT_UNROLL(16)
-      for (int i = 0; i < kSome; ++i) {
+      for (int i = 0; i < kFirstQueries; ++i) {
         FT_UNROLL(2)
-        for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(mixed + i * kHeadDim + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) acc[i][v] = Load(weighted + i * kHeadDim + v * kLanes);
       }
       const std::byte* row = values;
       for (int j = 0; j < positions; j += kPerWord, row += kPerWord * u_.value_row_bytes) {
-        if (j % kMixedPerPrefetch == 0) prefetcher_.Next();
+        if (j % kValuesPerPrefetch == 0) prefetcher_.Next();
         const std::byte* const rows[] = {row, row + u_.value_row_bytes};
         F x[kVectors];
         Words::template LoadValues<kType, kVectors>(rows, u_.column + d, x);
         const float* const weights = Weights(all_weights, j);
         FT_UNROLL(16)
-        for (int i = 0; i < kSome; ++i) {
+        for (int i = 0; i < kFirstQueries; ++i) {
           const F w = Splat(weights[i * (kPositions / kPerWord)]);
           FT_UNROLL(2)
           for (int v = 0; v < kVectors; ++v) acc[i][v] = Words::Product(w, x[v], acc[i][v]);
         }
       }
       FT_UNROLL(16)
-      for (int i = 0; i < kSome; ++i) {
+      for (int i = 0; i < kFirstQueries; ++i) {
         FT_UNROLL(2)
-        for (int v = 0; v < kVectors; ++v) Store(acc[i][v], mixed + i * kHeadDim + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) Store(acc[i][v], weighted + i * kHeadDim + v * kLanes);
       }
     }
   }
 
-  // Adds each row's weighted values from position at + first on. VectorAttention pads the last
-  // block with copies of the values at the row's last position, which have weight zero. Here at
-  // most one whole word of such copies is added, because more copies would change nothing.
-  void MixTail(int at, int first) {
+  // Adds each row's weighted values from position span_begin + first on. VectorAttention fills the
+  // last block with copies of the values at the row's last position, and their weights are zero.
+  // Here the last word is filled with such copies, and at most one word of copies alone follows:
+  // further words would change nothing.
+  void MixTail(int span_begin, int first) {
     for (int r = first_row_; r < end_row_; ++r) {
-      const int left = u_.rows[r].count - at;
+      const int left = u_.rows[r].count - span_begin;
       const int length = left < kSpan ? left : kSpan;
       const int block_end = (length + kBlockPositions - 1) / kBlockPositions * kBlockPositions;
       const int word_end = (length + kPerWord - 1) / kPerWord * kPerWord + kPerWord;
@@ -467,21 +477,23 @@ class QueryLanes {
       if (first >= end) continue;
       const std::byte* rows[kSpan];
       for (int j = first; j < end; ++j) {
-        rows[j] = BlockRow(u_, u_.rows[r], ValuesOf(u_), at, j);
+        rows[j] = BlockRow(u_, u_.rows[r], ValuesOf(u_), span_begin, j);
       }
-      Words::Choose(u_.value_type,
-                    [&](auto type) { MixOwn<decltype(type)::kType>(r, first, end, rows); });
+      Words::DispatchOnType(u_.value_type, [&](auto type) {
+        MixTailOfRow<decltype(type)::kType>(r, first, end, rows);
+      });
     }
   }
 
-  // MixTail for row r: the values of positions [at + first, at + end), from rows[first] on.
+  // MixTail for row r: adds the weighted values of positions [span_begin + first, span_begin +
+  // end), which lie in the cache rows rows[first] ... rows[end - 1].
   template <CacheType kType>
-  void MixOwn(int r, int first, int end, const std::byte* const* rows) {
+  void MixTailOfRow(int r, int first, int end, const std::byte* const* rows) {
     for (int i = FirstOf(r); i < EndOf(r); ++i) {
       const float* const weights = scores_ + int64_t{i / kQueries} * kSpan * kQueries;
       for (int d = 0; d < kHeadDim; d += kPiece) {
-        float* const mixed = mixed_ + i * kHeadDim + d;
-        F acc[2] = {Load(mixed), Load(mixed + kLanes)};
+        float* const weighted = weighted_values_ + i * kHeadDim + d;
+        F acc[2] = {Load(weighted), Load(weighted + kLanes)};
         for (int j = first; j < end; j += kPerWord) {
           F x[2];
           Words::template LoadValues<kType, 2>(rows + j, u_.column + d, x);
@@ -489,24 +501,28 @@ class QueryLanes {
           FT_UNROLL(2)
           for (int v = 0; v < 2; ++v) acc[v] = Words::Product(w, x[v], acc[v]);
         }
-        Store(acc[0], mixed);
-        Store(acc[1], mixed + kLanes);
+        Store(acc[0], weighted);
+        Store(acc[1], weighted + kLanes);
       }
     }
   }
 
   const AttentionUnit& u_;
   int first_, queries_, first_row_, end_row_, groups_;
-  int run_ = 0;               // positions below it are the same cache rows for all rows
+  int run_ = 0;               // positions below it lie in the runs of all rows
   RowPrefetcher prefetcher_;  // prefetches the span after the current one
-  float* q_;                  // words [groups][kDepth][16]
-  float *mixed_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
+  // Words: q_ [groups][kDepth][16]; keys_ of up to kBlocksTogether blocks (InterleaveKeys). Score
+  // vectors (At): scores_ of a span, which its weights overwrite; tail_scores_ of one block; sums_
+  // of the weights, with position p in place p % 16. tops_ [groups][16]: the running maximum of
+  // each lane's query. weighted_values_ [queries][kHeadDim].
+  float* q_;
+  float *weighted_values_, *scores_, *tail_scores_, *sums_, *tops_, *keys_;
   int64_t scratch_;
 };
 
-// Calls run(engine) for the engines that cover a unit's queries: one for all groups of sixteen, and
-// one for the rest in as few lanes as hold it. With words of two elements, a unit may have at most
-// eight queries.
+// Calls run(engine) for each engine that a unit's queries need: one for all groups of sixteen, the
+// last of which may have as few as nine, and the narrowest that fits for a rest of at most eight.
+// REQUIRES: at most eight queries if a word holds two elements.
 template <typename Words, int kHeadDim, typename Run>
 FT_INLINE void EachEngine(const AttentionUnit& u, const Run& run) {
   const int queries = u.row_count * u.heads, left = queries % kLanes;
@@ -539,16 +555,16 @@ constexpr AttentionOp QueryLanesOp() {
           }};
 }
 
-// Returns the op of a unit: QueryLanes for heads of 64 or 128 elements whose column is a multiple
-// of 32, and Many for all others. In words of two elements, Many also takes units of more than
-// eight queries.
-template <typename Words, typename Many>
-AttentionOp RowsOp(const AttentionUnit& u) {
+// Returns the op for a unit: that of QueryLanes for heads of 64 or 128 elements whose column is a
+// multiple of 32, and that of the engine Fallback for all others. If a word holds two elements,
+// Fallback also takes units of more than eight queries.
+template <typename Words, typename Fallback>
+AttentionOp QueryLanesOpOr(const AttentionUnit& u) {
   if (u.column % 32 == 0 && (Words::kPerWord == 1 || u.row_count * u.heads <= 8)) {
     if (u.head_dim == 64) return QueryLanesOp<Words, 64>();
     if (u.head_dim == 128) return QueryLanesOp<Words, 128>();
   }
-  return EngineOp<Many>();
+  return EngineOp<Fallback>();
 }
 
 }  // namespace foretoken::FT_ISA

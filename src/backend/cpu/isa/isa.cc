@@ -50,11 +50,11 @@ bool HasAmx() {
   return granted;
 }
 
-// Whether widening to floats is faster than products of bf16 pairs. On Intel's cores (Sapphire and
-// Emerald Rapids) the instruction for 32 products takes as long as four instructions for 16 float
-// products each. The matrix unit of these cores is faster than both, but a virtual machine may hide
-// it.
-bool PairsAreSlow() {
+// Whether vdpbf16ps is slower than widening bf16 values to floats. On Sapphire and Emerald Rapids
+// one such instruction, with 32 products, takes as long as four float FMAs, with 16 products each;
+// all of Intel's CPUs are assumed to be alike. This matters where a virtual machine exposes
+// AVX512-BF16 but hides AMX, which is faster than both.
+bool Bf16DotIsSlow() {
   __builtin_cpu_init();
   return __builtin_cpu_is("intel") != 0;
 }
@@ -66,20 +66,21 @@ bool PairsAreSlow() {
 
 struct InstructionSet {
   CpuIsa isa;
-  std::string_view name;          // also the name of its kernels
-  bool (*is_here)();              // whether this machine has the set; null on other architectures
-  const Kernels& (*kernels)();    // null if is_here is null
-  bool (*is_slower)() = nullptr;  // whether the previous set is faster on this CPU; null: it is not
+  std::string_view name;  // also the name of its kernels
+  // Whether the CPU and the operating system support the set; null on other architectures.
+  bool (*is_available)();
+  const Kernels& (*kernels)();                  // null if is_available is null
+  bool (*is_slower_than_previous)() = nullptr;  // null: false on every CPU
 };
 
-// Ordered from the slowest to the fastest, except on CPUs where is_slower holds.
+// Ordered from the slowest to the fastest, except where is_slower_than_previous returns true.
 constexpr InstructionSet kSets[] = {
     {CpuIsa::kPortable, "portable", &Always, &PortableKernels},
     {CpuIsa::kAvx2, "avx2", FT_ON_X86(HasAvx2), FT_ON_X86(Avx2Kernels)},
     {CpuIsa::kAvxVnni, "avxvnni", FT_ON_X86(HasAvxVnni), FT_ON_X86(AvxVnniKernels)},
     {CpuIsa::kAvx512Vnni, "avx512vnni", FT_ON_X86(HasAvx512Vnni), FT_ON_X86(Avx512VnniKernels)},
     {CpuIsa::kAvx512, "avx512", FT_ON_X86(HasAvx512Bf16), FT_ON_X86(Avx512Kernels),
-     FT_ON_X86(PairsAreSlow)},
+     FT_ON_X86(Bf16DotIsSlow)},
     {CpuIsa::kAmx, "amx", FT_ON_X86(HasAmx), FT_ON_X86(AmxKernels)},
 };
 
@@ -95,7 +96,9 @@ static_assert(EverySetIsListed());
 // REQUIRES: `isa` is not kAuto.
 const InstructionSet& SetOf(CpuIsa isa) { return kSets[static_cast<size_t>(isa) - 1]; }
 
-bool IsHere(const InstructionSet& set) { return set.is_here != nullptr && set.is_here(); }
+bool IsAvailable(const InstructionSet& set) {
+  return set.is_available != nullptr && set.is_available();
+}
 
 }  // namespace
 
@@ -116,8 +119,8 @@ std::vector<CpuIsa> AllCpuIsas() {
 std::vector<CpuIsa> AvailableCpuIsas() {
   std::vector<CpuIsa> isas;
   for (const InstructionSet& set : kSets) {
-    if (!IsHere(set)) continue;
-    const bool is_slower = set.is_slower != nullptr && set.is_slower();
+    if (!IsAvailable(set)) continue;
+    const bool is_slower = set.is_slower_than_previous != nullptr && set.is_slower_than_previous();
     isas.insert(is_slower ? isas.end() - 1 : isas.end(), set.isa);
   }
   return isas;
@@ -131,8 +134,9 @@ std::string CpuBackendName(CpuIsa isa) {
 
 Result<const Kernels*> KernelsFor(CpuIsa isa) {
   const InstructionSet& set = SetOf(isa == CpuIsa::kAuto ? AvailableCpuIsas().back() : isa);
-  if (IsHere(set)) return &set.kernels();
-  return Error{"this machine does not have the instruction set '" + std::string(set.name) + "'"};
+  if (IsAvailable(set)) return &set.kernels();
+  return Error{"the instruction set '" + std::string(set.name) +
+               "' is not available on this machine"};
 }
 
 }  // namespace foretoken

@@ -6,8 +6,8 @@
 
 namespace foretoken {
 
-// The kernels of `isa`; kAuto: the fastest that this machine has. Errors: this machine lacks the
-// instruction set.
+// The kernels of `isa`; kAuto: the fastest that this machine has. Errors: the instruction set is
+// not available on this machine.
 Result<const Kernels*> KernelsFor(CpuIsa isa);
 
 // The configuration of `kernels` that is fastest on this processor.

@@ -17,11 +17,12 @@ AttentionOp OpOf(const AttentionUnit& u) {
     return type == CacheType::kF16 || type == CacheType::kBF16;
   };
   if (u.key_type == CacheType::kF32 && u.value_type == CacheType::kF32) {
-    return RowsOp<FloatWords<FloatNumbers, CacheType::kF32>, VectorAttention<FloatNumbers>>(u);
+    return QueryLanesOpOr<FloatWords<FloatNumbers, CacheType::kF32>, VectorAttention<FloatNumbers>>(
+        u);
   }
   if (is_short(u.key_type) && is_short(u.value_type)) {
-    return RowsOp<FloatWords<ShortNumbers, CacheType::kF16, CacheType::kBF16>,
-                  VectorAttention<ShortNumbers>>(u);
+    return QueryLanesOpOr<FloatWords<ShortNumbers, CacheType::kF16, CacheType::kBF16>,
+                          VectorAttention<ShortNumbers>>(u);
   }
   if (u.key_type == CacheType::kF32 || u.value_type == CacheType::kF32) {
     return EngineOp<VectorAttention<FloatNumbers>>();

@@ -10,7 +10,7 @@ namespace {
 
 AttentionOp OpOf(const AttentionUnit& u) {
   if (u.key_type == CacheType::kBF16 && u.value_type == CacheType::kBF16) {
-    return RowsOp<PairWords, VectorAttention<PairNumbers>>(u);
+    return QueryLanesOpOr<PairWords, VectorAttention<PairNumbers>>(u);
   }
   return Avx512VnniKernels().attention;
 }
