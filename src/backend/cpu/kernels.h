@@ -17,9 +17,9 @@ namespace foretoken {
 //
 // Int8 tiles. A block of a row is rounded to codes of magnitude at most 127 and a power-of-two
 // scale, its unit. The block's base is 1.5 * 2^23 units. Near the base, consecutive floats are one
-// unit apart: for an integer i below 2^22 in magnitude, the bits of the base plus i are the float
-// base + i * unit. Two conversions therefore need no multiplication, which on Zen 4 would compete
-// with the products for an execution port:
+// unit apart. So for an integer i below 2^22 in magnitude, adding i to the base's bit pattern gives
+// the bit pattern of base + i * unit. Two conversions therefore need no multiplication, which on
+// Zen 4 would compete with the products for an execution port:
 //   rounding: code = bits of (value + base) - bits of the base;
 //   scaling:  an integer sum of products that starts from the bits of the base instead of 0 ends as
 //             the bits of a float; that float - base = sum * unit.
@@ -62,8 +62,8 @@ FT_INLINE constexpr TileKind TileOf(Format format) {
       return TileKind::kInt8Sum;
   }
 }
-// Whether TileOf returns a suitable kind for every format. A new format whose zero or halves
-// (FormatTraits) no kind fits needs a new kind.
+// Whether TileOf returns a suitable kind for every quantised format. A new format needs a new kind
+// if no existing kind matches its zero and its halves (FormatTraits).
 consteval bool EveryFormatHasATile() {
   for (int f = 0; f < kQuantisedFormats; ++f) {
     const FormatTraits& traits = kFormatTraits[f];
@@ -116,8 +116,8 @@ struct LinearCall {
 // The format of cached keys or values.
 enum class CacheType : int { kF32, kF16, kBF16, kQ8_0 };
 
-// Rows of a cache page: kPageRows (backend/paged_rows.h). Any block of positions whose size is a
-// smaller power of two and that begins at a multiple of its size lies in one page.
+// Rows of a cache page: kPageRows (backend/paged_rows.h). An aligned block of positions lies in one
+// page: its size is a power of two below kCachePageRows, and it begins at a multiple of its size.
 inline constexpr int kCachePageRows = 64;
 
 // A query row and the positions that it attends to, [begin, count). Position i is cache row i where
@@ -149,8 +149,8 @@ struct AttentionUnit {
   std::byte* scratch;    // AttentionOp::scratch bytes, aligned to 64
 };
 
-// An attention kernel: run() computes the attention of a unit, and scratch() returns the bytes of
-// AttentionUnit::scratch that run() needs.
+// An attention kernel: run() computes the attention of a unit, and scratch() returns how many
+// bytes of AttentionUnit::scratch run() needs.
 struct AttentionOp {
   int64_t (*scratch)(const AttentionUnit& unit);
   void (*run)(const AttentionUnit& unit);
@@ -191,14 +191,14 @@ struct Kernels {
   void (*make_tile[kTileKinds])(const TileCall& call, int64_t begin, int64_t end);
   // Products, by index into kChunkRows; null for chunks larger than limits.most_chunk_rows.
   void (*linear[kFormats][kChunkSizes])(const LinearCall& call);
-  // Products on the vector unit, for formats whose products in `linear` use a matrix unit: they
-  // give the same bits and are faster for few rows. Null for other formats and in sets without a
-  // matrix unit.
+  // Products of quantised weights on the vector unit, in sets whose `linear` uses a matrix unit:
+  // they give the same bits and are faster for few rows. Null for unquantised formats and in sets
+  // without a matrix unit.
   void (*vector_linear[kFormats][kChunkSizes])(const LinearCall& call);
 
   void (*rms_norm)(const float* x, const float* gain, float eps, int64_t n, float* out);
-  // The two steps of rms_norm: the scale of a row of n elements, and any part of the row times that
-  // scale and the gain.
+  // The two steps of rms_norm: rms_scale returns the scale of a row of n elements; scale_row
+  // multiplies n consecutive elements of the row by that scale and their gains.
   float (*rms_scale)(const float* x, float eps, int64_t n);
   void (*scale_row)(const float* x, float scale, const float* gain, int64_t n, float* out);
   void (*silu_mul)(float* gate, const float* up, int64_t n);  // gate = silu(gate) * up
@@ -211,7 +211,8 @@ struct Kernels {
   // Preparing the keys and values of a unit takes about as long as attention of this many queries
   // (rows times heads).
   int few_queries;
-  // Computes attention probabilities instead of results: unit.rows[r].out [heads][count].
+  // Computes the attention probabilities of one query instead of its output: rows[0].out [count].
+  // REQUIRES: the unit has one row and one head, and rows[0].begin is 0.
   AttentionOp attention_weights;
   // Convert n floats to two-byte cache values, rounded to nearest even. store_half is null in sets
   // without an instruction for the conversion.

@@ -81,12 +81,13 @@ std::vector<KernelConfig> AdmittedConfigs(const Kernels& kernels) {
 }
 
 std::string Describe(const KernelConfig& config) {
-  static constexpr const char* kUnits[] = {"", ", on vectors", ", on the matrix unit"};
+  static constexpr const char* kUnits[] = {"", ", on the vector unit", ", on the matrix unit"};
   return "chunks of " + std::to_string(config.least_chunk_rows) + " to " +
-         std::to_string(config.most_chunk_rows) + " rows, streams " +
-         std::to_string(config.streams) + ", interleaved panels " +
-         std::to_string(config.interleaved_panels) +
-         (config.prefetches_near ? ", prefetches near" : ", prefetches far") +
+         std::to_string(config.most_chunk_rows) +
+         " rows, streams: " + std::to_string(config.streams) +
+         ", interleaved panels: " + std::to_string(config.interleaved_panels) +
+         (config.prefetches_near ? ", attention prefetches into L1"
+                                 : ", attention prefetches into L2") +
          kUnits[static_cast<int>(config.unit)];
 }
 

@@ -1,4 +1,5 @@
-// Prints the instruction sets whose tests could not run on this machine: the end of `make test`.
+// Lists the instruction sets that this machine lacks, and whether their kernels were tested under
+// emulation. `make test` runs it last.
 #include <cstdio>
 #include <string>
 
@@ -11,13 +12,12 @@ int main() {
   bool all_tested = true;
   for (const CpuIsa isa : foretoken::AllCpuIsas()) {
     if (foretoken::KernelsFor(isa).ok()) continue;
-    if (all_tested)
-      std::printf("Instruction sets that this machine lacks, so that their tests did not run:\n");
+    if (all_tested) std::printf("Instruction sets that this machine lacks:\n");
     all_tested = false;
     bool emulated = false;
     for (const auto& set : sets) emulated |= set.isa == isa;
     std::printf("  %-10s  %s\n", std::string(foretoken::CpuIsaName(isa)).c_str(),
-                emulated ? "its kernels ran on emulated instructions" : "not tested at all");
+                emulated ? "kernels tested under emulation" : "not tested");
   }
   if (all_tested) std::printf("Every instruction set was tested on this machine.\n");
   return 0;

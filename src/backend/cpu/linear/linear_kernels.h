@@ -6,9 +6,9 @@
 
 namespace foretoken::FT_ISA {
 
-// Prefetch distance in bytes where several panels are read as parallel streams. It exceeds what a
-// core reads within the latency of memory, so that the beginnings of the next panels are being
-// fetched while the last blocks of short panels are multiplied.
+// Prefetch distance in bytes where several panels are read as parallel streams. It exceeds the
+// bytes that a core reads in the time of one memory access. At the end of short panels, the
+// beginnings of the next ones are then already being fetched.
 inline constexpr int64_t kAhead = 10240;
 // Prefetch distance in bytes for a single stream and in LinearGroups. It exceeds the largest group.
 inline constexpr int64_t kStreamAhead = 6144;
@@ -18,7 +18,9 @@ inline constexpr int64_t kMostScaleBytes = 64;  // largest size of a block's sca
 template <Format kFormat>
 inline constexpr int kBlockLines = (BlockAt<kFormat>::kBytes + kMostScaleBytes + 63) / 64;
 
-// The address of the panel that is read after `panel`.
+// The address to prefetch from while `panel` is multiplied: the next panel or, after the call's
+// last, LinearCall::next. If that is null, the address after the last panel, which need not be
+// readable.
 FT_INLINE const std::byte* NextPanel(const LinearCall& c, int64_t panel) {
   if (panel + 1 == c.panel_end && c.next != nullptr) return c.next;
   return c.panels + (panel + 1) * c.layout.panel_bytes;
@@ -49,8 +51,8 @@ struct ReadAhead {
 // The P panels are parallel streams. On Intel's cores, reading one stream after the other is a
 // quarter slower; AMD's cores read a single stream faster (FillProducts). Without software
 // prefetching, products with sixteen rows take twice as long, because the hardware prefetcher stops
-// at the end of a 4 KiB page and the arithmetic on a page is short. kInOrder (a single stream
-// only): cache lines are read in address order, whatever the order in `add`.
+// at the end of a 4 KiB page and has to be triggered anew on the next one. kInOrder (a single
+// stream only): cache lines are read in address order, whatever the order in `add`.
 template <Format kFormat, int P, bool kInOrder = false, typename Add>
 FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   const std::byte* const begin = c.panels + panel * c.layout.panel_bytes;
@@ -82,11 +84,11 @@ FT_INLINE void WalkPanels(const LinearCall& c, int64_t panel, Add add) {
   }
 }
 
-// Whether a block's sums are made to depend on those of the block before, which they need not.
+// Whether a block's sums get an artificial dependency on those of the block before.
 // Without this dependency, a core that is much faster than its memory runs ahead in bursts. Its
 // demand loads then overtake the hardware prefetcher, and fewer reads are in flight than if the
-// prefetcher issued them. Measured on Zen 4: Q8_0 and Q4_0 become
-// faster, and K formats slower while their weights are cached.
+// prefetcher issued them. On Zen 4 the dependency makes Q8_0 and Q4_0 faster. It makes K formats
+// slower if their weights are in a cache, so they do without it.
 template <Format kFormat, int R, int P>
 inline constexpr bool kBlocksDepend = P == 1 && R == 1 && kNative == 16 &&
                                       (kTraitsOf<kFormat>.bits == 8 || kFormat == Format::kQ4_0);
@@ -95,8 +97,9 @@ inline constexpr bool kBlocksDepend = P == 1 && R == 1 && kNative == 16 &&
 // multiplies faster than weights arrive from memory, its out-of-order window reaches blocks whose
 // prefetches are still in flight, and it issues demand loads for their lines. Those loads occupy
 // the buffers that further prefetches need, so prefetching never catches up. The no-ops take the
-// place of those loads in the window. Measured on Intel's cores; with codes of fewer bits, or with
-// fewer or more rows, the window does not reach far enough to matter.
+// place of those loads in the window. Measured on Intel's cores: the no-ops help 8-bit
+// formats with chunks of eight rows only. With fewer bits or more rows, a block has so many
+// instructions that the window does not reach the next block's loads.
 template <Format kFormat, int R>
 inline constexpr bool kIssuesNops = R == 8 && kTraitsOf<kFormat>.bits == 8 && kNative == 16;
 FT_INLINE void IssueNops() {

@@ -5,7 +5,8 @@
 
 namespace foretoken::FT_ISA {
 
-// How one step of a product is loaded and multiplied. A step is one input, or two inputs of BF16.
+// How one step of a product is loaded and multiplied. A step covers one input, or two if the
+// weights are BF16.
 template <Format>
 struct Step;
 
@@ -116,7 +117,7 @@ void AddSlab(const std::byte* w, const std::byte* x, int64_t steps, const std::b
   for (int r = 0; r < R; ++r) sums[r] = acc[r];
 }
 
-// Prefetch distance in bytes of unquantised weights, divided among the P streams.
+// Prefetch distance for unquantised weights, in bytes; it is divided among the P streams.
 inline constexpr int64_t kFloatAhead = 4096;
 
 // Multiplies P panels, read as parallel streams, with one chunk.
@@ -257,10 +258,10 @@ FT_INLINE void FillProducts(Kernels& k) {
   k.limits = {.most_chunk_rows = kMostChunkRows,
               .most_interleaved_panels = kMostTogether,
               .two_units = false};
-  // Reading four parallel streams is a third slower than reading one stream on AMD's cores, whose
-  // hardware prefetcher follows a single stream, and a quarter faster on Intel's. A 512-bit store
-  // takes two cycles on AMD's cores, so chunks are kept small enough there for sums to stay in
-  // registers. Attention over Q8_0 caches takes a quarter longer on AMD's cores if lines are
+  // On AMD's cores, whose hardware prefetcher follows a single stream, reading four parallel
+  // streams is a third slower than reading one. On Intel's cores it is a quarter faster. A 512-bit
+  // store takes two cycles on AMD's cores, so chunks are kept small enough there for sums to stay
+  // in registers. Attention over Q8_0 caches takes a quarter longer on AMD's cores if lines are
   // prefetched only into L2. With 512-bit vectors, chunks of fewer than eight rows are slower in
   // tiles of several chunks.
   k.on_amd = {.most_chunk_rows = kNative == 16 ? 12 : kMostChunkRows,
