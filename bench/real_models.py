@@ -35,6 +35,8 @@ COLD_TOKENS = 64
 class Parts:
     """The measurements. Each part is a method that returns Markdown."""
 
+    RANKED = "\nDrafts scored the tokens that come first in {} ([draft_vocabulary.md](../draft_vocabulary.md)).\n"
+
     def __init__(self, args):
         self.args = args
         self.commands = []
@@ -61,8 +63,10 @@ class Parts:
         return ["--limit", str(asked)] if asked < 1 << 30 else []
 
     def spec(self, model, questions, usual, methods, tokens, *more):
-        return self.run("bench", "spec", "-m", self.model(model), "--questions", self.questions(questions),
+        text = self.run("bench", "spec", "-m", self.model(model), "--questions", self.questions(questions),
                         "--methods", methods, "-n", str(tokens), "-q", *self.limit(usual), *more)
+        ranks = self.model(model) + ".ranks.json"
+        return text + self.RANKED.format(ranks) if os.path.exists(ranks) else text
 
     # Parts.
 

@@ -25,6 +25,9 @@ struct SpecEntry {
   // Median over questions of the ratio of the baseline's seconds per token to the method's.
   double speedup = 0;
   Interval interval;  // 95 % interval of `speedup`; questions and passes are resampled
+  // The same median of times after the prompt and the first token, over the questions that have
+  // such tokens in both answers; 0 if there is none.
+  double generation_speedup = 0;
   Speedups with_prefill, generation_only;
   double tokens_per_second = 0;  // mean over questions, prompt included
   Timing total;                  // sum over questions of medians over passes
