@@ -89,7 +89,9 @@ TEST_F(GeneratorStep, ASharedPassIsTimedOnce) {
   ASSERT_TRUE(generator.Step(both).ok());
   EXPECT_FALSE(costs.has_plain_pass());
   ASSERT_TRUE(generator.Step(both).ok());
-  if (!costs.has_plain_pass()) ASSERT_TRUE(generator.Step(both).ok());
+  if (!costs.has_plain_pass()) {
+    ASSERT_TRUE(generator.Step(both).ok());
+  }
   EXPECT_TRUE(costs.has_plain_pass());
 }
 
