@@ -181,8 +181,9 @@ TEST_F(GlideTest, RefusesDraftsAndOptionsThatDoNotFit) {
   write();
   EXPECT_EQ(Complaint(Open()), "built");
   DraftInfo deep = GlideInfo(Target(), 4, /*has_cross_attention=*/true);
+  const DraftBuilder deep_draft = RandomGlide(Target(), deep, 3);
   deep.kv_layers = {};
-  RandomGlide(Target(), deep, 3).Write(deep, path_);
+  deep_draft.Write(deep, path_);
   EXPECT_THAT(Complaint(Open()), HasSubstr("4 layers with cross-attention, expected at most"));
   info.method = "eagle";
   write();
