@@ -247,7 +247,10 @@ TEST(RecipeTest, RejectsInvalidFields) {
   EXPECT_EQ(unknown.error().message, "r.json: unknown field 'leyers'");
   EXPECT_FALSE(SetField("layers", "three", recipe).ok());
   recipe.kv_heads = 4;
-  EXPECT_FALSE(CheckRecipe(recipe).ok());
+  EXPECT_EQ(CheckRecipe(recipe).error().message, "heads is 6, expected a multiple of kv_heads, 4");
+  Recipe odd_heads;
+  odd_heads.head_dim = 7;
+  EXPECT_THAT(CheckRecipe(odd_heads).error().message, HasSubstr("head_dim is 7, expected an even"));
   Recipe small_vocab;
   small_vocab.vocab = 259;  // too few for a new tokenizer, but valid for a target
   EXPECT_FALSE(CheckRecipe(small_vocab).ok());

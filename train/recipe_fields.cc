@@ -229,9 +229,13 @@ Status CheckRecipe(const Recipe& r) {
   if (!has_target && r.vocab < kFewestTokens) {
     return BadValue("vocab", std::to_string(r.vocab), Expected(Whole(kFewestTokens, kMostVocab)));
   }
-  if (r.heads % r.kv_heads != 0) return Error{"heads is not a multiple of kv_heads"};
+  if (r.heads % r.kv_heads != 0) {
+    return Error{"heads is " + std::to_string(r.heads) + ", expected a multiple of kv_heads, " +
+                 std::to_string(r.kv_heads)};
+  }
   if (r.head_dim % 2 != 0) {
-    return Error{"head_dim is odd, but rotary positions rotate pairs of dimensions"};
+    return Error{"head_dim is " + std::to_string(r.head_dim) +
+                 ", expected an even number: rotary positions rotate pairs of dimensions"};
   }
   if (r.budget > 0.0 && r.time_budget > 0.0) {
     return Error{"budget and time_budget are both set, expected one of them"};

@@ -221,6 +221,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   std::set<std::string> named, flags;
   FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe, named));
   std::vector<std::string> data;
+  std::string recipe_path;
   const auto set_field = [&](const std::string& name, const std::string& value) {
     flags.insert(name);
     return SetField(name, value, options.recipe);
@@ -247,7 +248,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--change") {
       AppendNames(args[++i], options.changes);
     } else if (flag == "--recipe") {
-      ++i;
+      recipe_path = args[++i];
     } else {
       FT_RETURN_IF_ERROR(set_field(FieldName(flag), args[++i]));
     }
@@ -262,7 +263,10 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   if (!IsDraft(method)) named.insert("accumulate");  // its default is machine-independent
   if (!options.force) KeepMachineDefaults(named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
-  FT_RETURN_IF_ERROR(CheckRecipe(options.recipe));
+  if (const Status s = CheckRecipe(options.recipe); !s.ok()) {
+    if (recipe_path.empty()) return s;
+    return Error{recipe_path + ", with the command's flags: " + s.error().message};
+  }
   return CheckChangeNames(method.settings, options.changes);
 }
 

@@ -163,9 +163,9 @@ void Generator::Commit(const Lanes& lanes) const {
                      "as its grammar demands"});
       continue;
     }
-    Break(s, Error{"the pass at position " + std::to_string(position) +
-                   " gave a logit that is not a number (NaN): a weight of the model is wrong, or "
-                   "values overflowed"});
+    Break(s, Error{target_.origin() + ": the pass at position " + std::to_string(position) +
+                   " gave a logit that is not a number (NaN): a weight is wrong, or values "
+                   "overflowed"});
   }
 }
 

@@ -13,6 +13,8 @@ class FileWeights final : public WeightSource {
   FileWeights(const ModelFile& file, Backend& backend, FileValues values)
       : file_(file), backend_(backend), values_(values) {}
 
+  const std::string& origin() const override { return file_.path(); }
+
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
     FT_ASSIGN_OR_RETURN(const TensorSource source, file_.Find(name, std::array{rows, cols}));

@@ -42,6 +42,7 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const ModelConfig& config() const = 0;
+  virtual const std::string& origin() const = 0;  // the file's path, or "random model"
   virtual Backend& backend() const = 0;
   virtual int max_rows() const = 0;
   virtual size_t weight_bytes() const = 0;  // read by a pass of one row

@@ -47,6 +47,8 @@ class RandomWeights final : public WeightSource {
   RandomWeights(DType type, uint64_t seed, Backend& backend)
       : type_(type), seed_(seed), backend_(backend) {}
 
+  const std::string& origin() const override { return origin_; }
+
   Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,
                                          int64_t cols) override {
     FT_ASSIGN_OR_RETURN(Bytes bytes, MatrixBytes(name, rows, cols));
@@ -143,6 +145,7 @@ class RandomWeights final : public WeightSource {
     return chunks;
   }
 
+  std::string origin_ = "random model";
   DType type_;
   uint64_t seed_;
   Backend& backend_;

@@ -35,6 +35,7 @@ class Transformer final : public Model {
               const ModelOptions& options);
 
   const ModelConfig& config() const override { return config_; }
+  const std::string& origin() const override { return weights_.source->origin(); }
   Backend& backend() const override { return backend_; }
   int max_rows() const override { return layers_.max_rows(); }
   size_t weight_bytes() const override { return weight_bytes_; }

@@ -17,6 +17,8 @@ namespace foretoken {
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
+  // The file's path, or "random model".
+  virtual const std::string& origin() const = 0;
   // Loads a weight [rows, cols]. Errors: the weight is missing, has another shape, or has a type
   // that the backend cannot compute with.
   virtual Result<std::unique_ptr<Weight>> Matrix(const std::string& name, int64_t rows,

@@ -183,7 +183,7 @@ expect_text "wrong.gguf: output.weight: holds a weight that is not finite" err "
 wrong_weight "$dir/wrong.gguf" 16576 64 3e38  # output_norm.weight
 for options in "" "--temp 1" "--temp 1 --verifier sequential" "--temp 1 --verifier typical"; do
   expect_status 1 "logits that are no numbers $options" "$bin" generate -m "$dir/wrong.gguf" -t 1 -p hello -n 4 $options
-  expect_text "the pass at position 4 gave a logit that is not a number" err "logits that are no numbers $options"
+  expect_text "wrong.gguf: the pass at position 4 gave a logit that is not a number" err "logits that are no numbers $options"
 done
 
 # Faults of files end with status 1 and a message that names the file.
@@ -1084,6 +1084,9 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   printf '{"settings": {"shade": 2}}' >"$dir/lm/recipe.json"
   expect_status 2 "train, a recipe's setting" train --steps 2 --recipe "$dir/lm/recipe.json"
   expect_text "recipe.json: settings.shade: unknown setting of train lm" err "train, a recipe's setting"
+  printf '{"head_dim": 15}' >"$dir/lm/recipe.json"
+  expect_status 2 "train, fields that do not fit together" train --steps 2 --recipe "$dir/lm/recipe.json"
+  expect_text "recipe.json, with the command's flags: head_dim is 15, expected an even number" err "train, fields that do not fit together"
   printf '{"method": "hass"}' >"$dir/lm/recipe.json"
   expect_status 2 "train, another method's recipe" train --steps 2 --recipe "$dir/lm/recipe.json"
   expect_text "recipe.json: is a recipe of train hass, expected train lm" err "train, another method's recipe"
