@@ -10,7 +10,9 @@ namespace foretoken {
 Status Generator::CheckPrompt(const Session& session, std::span<const Token> prompt,
                               int max_new) const {
   const int size = static_cast<int>(prompt.size()), context = session.context_;
-  if (prompt.empty()) return Error{"the prompt is empty"};
+  if (prompt.empty()) {
+    return Error{target_.origin() + ": the prompt has no tokens, expected at least one"};
+  }
   if (max_new < 1)
     return Error{"the limit of new tokens is " + std::to_string(max_new) + ", expected 1 or more"};
   if (size >= context) {

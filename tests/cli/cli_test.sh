@@ -195,6 +195,7 @@ head -c 3000 "$model" >"$dir/cut.gguf"
 expect_status 1 "truncated model" "$bin" generate -m "$dir/cut.gguf" -p a
 expect_text "cut.gguf" err "truncated model"
 expect_status 1 "empty prompt" generate -p ""
+expect_text "tiny.gguf: the prompt has no tokens, expected at least one" err "empty prompt"
 expect_status 1 "context beyond the model's" generate -p a -c 100000
 expect_status 1 "prompt beyond the context" generate -p "a long prompt" -c 4
 expect_status 1 "unknown drafter option" generate -p a --drafter pld --draft-opt kk=3
