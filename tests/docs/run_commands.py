@@ -32,7 +32,7 @@ SHOWN = 100  # characters of a command
 
 # Commands that do not run: a pattern that is searched in the page's text, and why.
 SKIPPED = [
-    (r"foretoken train ", "trains, or needs a trained run"),
+    (r"foretoken train |--draft runs/", "trains, or needs a trained run"),
     (r"smollm2-135m|qwen2\.5-coder", "needs a model that is not in the tree"),
     (r"--random 1\.1b", "needs minutes, and memory for 1.1 billion weights"),
     (r"bench peers", "needs the programs of llama.cpp"),
