@@ -164,8 +164,9 @@ def processor():
 def measure(args, name):
     parts = Parts(args)
     begin = time.monotonic()
-    text = getattr(parts, name)()
-    kept = {"text": text, "commands": parts.commands, "machine": processor(), "commit": revision.commit(),
+    text = without_folders(getattr(parts, name)(), args)
+    commands = [without_folders(command, args) for command in parts.commands]
+    kept = {"text": text, "commands": commands, "machine": processor(), "commit": revision.commit(),
             "date": datetime.date.today().isoformat(), "minutes": (time.monotonic() - begin) / 60}
     args.keep.mkdir(parents=True, exist_ok=True)
     (args.keep / f"{name}.json").write_text(json.dumps(kept, indent=1))
@@ -173,6 +174,7 @@ def measure(args, name):
 
 
 def without_folders(text, args):
+    """The text without this machine's folders, which are known only while a part is measured."""
     for folder in (args.models, args.data):
         text = text.replace(f"{folder}/", "")
     return text.replace(str(args.peer_bin), "FOLDER") if args.peer_bin else text
@@ -191,12 +193,11 @@ def page(args):
         if not file.exists():
             continue
         kept = json.loads(file.read_text())
-        commands = [without_folders(c, args) for c in kept["commands"]]
-        text = without_folders(kept["text"].strip(), args)
+        text = kept["text"].strip()
         if "|---" not in text:  # a table of columns aligned by spaces
             text = "\n".join(f"    {line}".rstrip() for line in text.splitlines())
         lines += [f"## {heading}", "", note, f"{kept['machine']}, {kept['date']}, commit {kept['commit']}, "
-                  f"{kept['minutes']:.1f} min.", "", *[f"    {c}" for c in commands], "", text, ""]
+                  f"{kept['minutes']:.1f} min.", "", *[f"    {c}" for c in kept["commands"]], "", text, ""]
     args.page.write_text("\n".join(lines).rstrip() + "\n")
 
 
