@@ -150,25 +150,27 @@ TEST_F(RunTest, RunWithABudgetResumesBitForBit) {
 TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   std::ofstream(directory_ + "/chat.jsonl") << std::string(1280, '\n');  // only lines are counted
-  const auto filled = [&](const DraftDefaults& defaults, const std::set<std::string>& named) {
+  const auto filled = [&](const DraftDefaults& defaults, const std::set<std::string>& named,
+                          bool on_gpu = false) {
     Recipe recipe;
     recipe.method = "hass";
     recipe.lr = 7.0;
     recipe.steps = 7;
     recipe.settings["target"] = directory_ + "/target.gguf";
     recipe.data = {{"chat.jsonl", 1.0}};
-    FillDraftDefaults(defaults, named, directory_, recipe);
+    FillDraftDefaults(defaults, named, directory_, on_gpu, recipe);
     return recipe;
   };
   const Recipe hass = filled(FindMethod("hass")->defaults, {});
   EXPECT_EQ(hass.name, "foretoken-lm-hass");  // the target has the default name
-  EXPECT_DOUBLE_EQ(hass.lr, 0.003);
-  EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.003);
+  EXPECT_DOUBLE_EQ(hass.lr, 0.00099);         // 0.003 * (128 / 2048)^0.4
+  EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.00099);
   EXPECT_DOUBLE_EQ(hass.weight_decay, 0.0);
   EXPECT_TRUE(hass.mask_user);
-  EXPECT_EQ(hass.steps, 2000);
+  EXPECT_EQ(hass.steps, 12'000);
   EXPECT_DOUBLE_EQ(hass.warmup_share, 0.05);
-  EXPECT_EQ(hass.length * hass.batch, 2048);
+  EXPECT_EQ(hass.length * hass.batch, 128);
+  EXPECT_EQ(hass.length * hass.eval_sequences, 16'384);
   EXPECT_DOUBLE_EQ(hass.heldout, 0.05);
   EXPECT_FALSE(filled(FindMethod("glide")->defaults, {}).mask_user);
   EXPECT_EQ(filled(FindMethod("medusa")->defaults, {}).Text("shared_output"), "1");
@@ -181,28 +183,59 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_DOUBLE_EQ(named.warmup_share, 0.0);
   EXPECT_DOUBLE_EQ(named.heldout, 0.005);
 
+  const Recipe gpu = filled(FindMethod("hass")->defaults, {}, /*on_gpu=*/true);
+  EXPECT_DOUBLE_EQ(gpu.lr, 0.003);
+  EXPECT_EQ(gpu.steps, 2000);
+  EXPECT_EQ(gpu.length * gpu.batch, 2048);
+  EXPECT_EQ(gpu.length * gpu.eval_sequences, 16'384);
+
+  // Four sequences of 1,024 tokens a step: the recipe's own values.
+  const Recipe large = filled(FindMethod("hass")->defaults, {"length", "batch"});
+  EXPECT_EQ(large.length * large.batch, 4096);
+  EXPECT_DOUBLE_EQ(large.lr, 0.003);
+  EXPECT_EQ(large.steps, 12'000 * 128 / 4096);
+  EXPECT_EQ(large.eval_sequences, 16);
+
   const Recipe lm = filled(FindMethod("lm")->defaults, {});
   EXPECT_EQ(lm.name, "foretoken-lm");
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
-// A resumed run keeps its batches per step and its compute type. Their defaults depend on the
-// number of workers and on the CPU, which may change during a run.
+// A resumed run keeps its compute type and, if it trains a draft, the size and the rates of its
+// steps. Their defaults depend on the device, the CPU and the number of workers, which may change
+// during a run.
 TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   TrainOptions run = TinyRun(directory_, directory_ + "/run");
   run.recipe.steps = 2;
   run.recipe.dtype = "f32";
   const Status trained = Train(run);
   ASSERT_TRUE(trained.ok()) << trained.error().message;
-  Recipe recipe;
-  KeepMachineDefaults({}, directory_ + "/none", recipe);
-  EXPECT_EQ(recipe.accumulate, 1);
-  KeepMachineDefaults({"accumulate", "dtype"}, run.out, recipe);
-  EXPECT_EQ(recipe.accumulate, 1);
-  EXPECT_EQ(recipe.dtype, "bf16");
-  KeepMachineDefaults({}, run.out, recipe);
-  EXPECT_EQ(recipe.accumulate, 2);
-  EXPECT_EQ(recipe.dtype, "f32");
+  const auto kept = [&](const char* method, const std::set<std::string>& named,
+                        const std::string& out) {
+    Recipe recipe;
+    KeepMachineDefaults(FindMethod(method)->defaults, named, out, recipe);
+    return recipe;
+  };
+  const Recipe none = kept("hass", {}, directory_ + "/none");
+  EXPECT_EQ(none.accumulate, 1);
+  EXPECT_EQ(none.length, 1024);
+  const Recipe named = kept("hass", {"accumulate", "dtype", "lr", "length"}, run.out);
+  EXPECT_EQ(named.accumulate, 1);
+  EXPECT_EQ(named.dtype, "bf16");
+  EXPECT_EQ(named.length, 1024);
+  EXPECT_DOUBLE_EQ(named.lr, Recipe().lr);
+  EXPECT_DOUBLE_EQ(named.min_lr, Recipe().min_lr);  // it follows from lr
+  const Recipe draft = kept("hass", {}, run.out);
+  EXPECT_EQ(draft.accumulate, 2);
+  EXPECT_EQ(draft.dtype, "f32");
+  EXPECT_EQ(draft.length, run.recipe.length);
+  EXPECT_EQ(draft.batch, run.recipe.batch);
+  EXPECT_EQ(draft.steps, 2);
+  EXPECT_DOUBLE_EQ(draft.lr, run.recipe.lr);
+  EXPECT_DOUBLE_EQ(draft.min_lr, run.recipe.min_lr);
+  const Recipe model = kept("lm", {}, run.out);
+  EXPECT_EQ(model.dtype, "f32");
+  EXPECT_EQ(model.accumulate, 1);
 }
 
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};
@@ -308,22 +341,22 @@ TEST(OwnAnswersTest, HeldOutConversationsBecomeQuestions) {
   fs::remove_all(run);
 }
 
-// The forecast interpolates between the points of the recorded run whose target has the nearest
-// width.
+// The forecast interpolates between the points of the recorded run with the most similar steps and,
+// among those, the target of the nearest width.
 TEST(ForecastTest, UsesTheRecordedRunOfTheNearestWidth) {
-  const auto at_point = RecordedTauOf("hass", 576, 4.23e6);
+  const auto at_point = RecordedTauOf("hass", 576, 8192, 4.23e6);
   ASSERT_TRUE(at_point);
   EXPECT_DOUBLE_EQ(at_point->tau, 2.18);
   EXPECT_EQ(at_point->target, "SmolLM2-135M");
-  const auto between = RecordedTauOf("hass", 100, std::sqrt(0.58e6 * 1.16e6));
+  const auto between = RecordedTauOf("hass", 100, 2048, std::sqrt(0.58e6 * 1.16e6));
   ASSERT_TRUE(between);
   EXPECT_NEAR(between->tau, (2.04 + 3.09) / 2, 1e-9);
   EXPECT_EQ(between->target, "foretoken-demo-24m");
-  EXPECT_DOUBLE_EQ(RecordedTauOf("hass", 512, 0.0)->tau, 1.0);
-  EXPECT_TRUE(RecordedTauOf("medusa", 4096, 1e9)->is_past_record);
-  EXPECT_FALSE(RecordedTauOf("lm", 512, 1e6));
-  EXPECT_NEAR(*RecordedTokensTo("hass", 512, 2.04), 0.58e6, 1.0);
-  EXPECT_FALSE(RecordedTokensTo("medusa", 512, 2.0));
+  EXPECT_DOUBLE_EQ(RecordedTauOf("hass", 512, 2048, 0.0)->tau, 1.0);
+  EXPECT_TRUE(RecordedTauOf("medusa", 4096, 2048, 1e9)->is_past_record);
+  EXPECT_FALSE(RecordedTauOf("lm", 512, 2048, 1e6));
+  EXPECT_NEAR(*RecordedTokensTo("hass", 512, 2048, 2.04), 0.58e6, 1.0);
+  EXPECT_FALSE(RecordedTokensTo("medusa", 512, 2048, 2.0));
 }
 
 }  // namespace

@@ -24,8 +24,10 @@ Result<torch::Device> ChooseDevice(const Recipe& r, const Workers& workers) {
   return torch::Device(torch::kCUDA, static_cast<c10::DeviceIndex>(workers.rank()));
 }
 
+bool UsesGpu(const Recipe& r) { return r.device != "cpu" && torch::cuda::device_count() > 0; }
+
 bool HasBf16Products(const Recipe& r) {
-  if (r.device != "cpu" && torch::cuda::device_count() > 0) return true;
+  if (UsesGpu(r)) return true;
 #if defined(__x86_64__)
   return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
          __builtin_cpu_supports("avx512dq");

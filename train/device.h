@@ -13,6 +13,9 @@ namespace foretoken::train {
 // Errors: no GPU although the recipe demands one, fewer GPUs than workers.
 Result<torch::Device> ChooseDevice(const Recipe& recipe, const Workers& workers);
 
+// Whether a run of the recipe uses a GPU.
+bool UsesGpu(const Recipe& recipe);
+
 // Whether bf16 matrix products are fast on the recipe's device: on a GPU, or on a CPU for which
 // oneDNN has bf16 kernels. On other CPUs libtorch's bf16 products are many times slower than f32.
 bool HasBf16Products(const Recipe& recipe);

@@ -15,9 +15,21 @@
 namespace foretoken::train {
 namespace {
 
-constexpr double kMeasuredWidth = 512.0;  // hidden size up to which DraftDefaults::rate holds
-constexpr int64_t kTokensPerStep = 2048, kMaxSequence = 1024;
-constexpr int64_t kSteps = 2000, kEvalEvery = 100, kEvalSequences = 16;
+// Steps of few tokens learn sooner (docs/learning_sooner.md), but a GPU needs larger ones to be
+// busy.
+struct StepDefaults {
+  int64_t tokens, max_sequence;  // of a step, of a sequence
+  int64_t steps, eval_every;     // for steps of so many tokens
+};
+constexpr StepDefaults kCpu = {
+    .tokens = 128, .max_sequence = 128, .steps = 12'000, .eval_every = 600};
+constexpr StepDefaults kGpu = {
+    .tokens = 2048, .max_sequence = 1024, .steps = 2000, .eval_every = 100};
+constexpr int64_t kEvalTokens = 16'384;
+// DraftDefaults::rate is for steps of kRateTokens tokens or more and for hidden sizes up to
+// kRateWidth. Smaller steps need lower rates: the best of HASS on the demo model (512, 256 and 128
+// tokens, docs/learning_sooner.md) follow this power of the tokens.
+constexpr double kRateTokens = 2048.0, kRatePower = 0.4, kRateWidth = 512.0;
 constexpr int64_t kTimedWarmup = 100, kTimedSteps = 1'000'000;  // for runs with a time budget
 constexpr double kFinalRate = 0.02;                             // as a share of the peak rate
 constexpr double kWarmupShare = 0.05, kCheckpointMinutes = 2.0;
@@ -71,10 +83,10 @@ class Filler {
   }
   // Sets `steps` unless it or `epochs` is named, then `warmup` or `warmup_share` unless one of them
   // is named.
-  void SetLength() {
+  void SetLength(int64_t steps) {
     const bool timed = IsNamed("time_budget") && recipe_.time_budget > 0.0;
     const bool has_steps = IsNamed("steps") || IsNamed("epochs");
-    if (!has_steps) recipe_.steps = timed ? kTimedSteps : kSteps;
+    if (!has_steps) recipe_.steps = timed ? kTimedSteps : steps;
     if (IsNamed("warmup") || IsNamed("warmup_share")) return;
     if (timed && !has_steps) {
       recipe_.warmup = kTimedWarmup;
@@ -91,26 +103,34 @@ class Filler {
 }  // namespace
 
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
-                       const std::string& base, Recipe& r) {
+                       const std::string& base, bool on_gpu, Recipe& r) {
   const auto path = r.settings.find("target");
   if (defaults.rate == 0.0 || path == r.settings.end()) return;
   const auto target = ModelFile::Open(path->second);
   if (!target.ok()) return;
   const ModelConfig& config = (*target)->config();
+  const StepDefaults& step = on_gpu ? kGpu : kCpu;
   Filler fill(named, r);
   fill.Set("name", &Recipe::name, NameOf(**target, path->second) + "-" + r.method);
-  fill.Set("length", &Recipe::length, std::clamp<int64_t>(config.context, 2, kMaxSequence));
-  fill.Set("batch", &Recipe::batch, std::max<int64_t>(1, kTokensPerStep / r.length));
+  fill.Set("length", &Recipe::length, std::clamp<int64_t>(config.context, 2, step.max_sequence));
+  fill.Set("batch", &Recipe::batch, std::max<int64_t>(1, step.tokens / r.length));
   fill.Set("accumulate", &Recipe::accumulate, r.workers);
-  const double width_scale = std::min(1.0, kMeasuredWidth / config.hidden);
-  fill.Set("lr", &Recipe::lr, Rounded(defaults.rate * width_scale));
+  const int64_t tokens = r.StepTokens();
+  // Returns how many steps of `tokens` tokens learn as much as `steps` of the default size.
+  const auto steps_for = [&](int64_t steps) {
+    return std::max<int64_t>(1, steps * step.tokens / tokens);
+  };
+  const double tokens_scale =
+      std::pow(std::min(1.0, static_cast<double>(tokens) / kRateTokens), kRatePower);
+  const double width_scale = std::min(1.0, kRateWidth / config.hidden);
+  fill.Set("lr", &Recipe::lr, Rounded(defaults.rate * tokens_scale * width_scale));
   fill.Set("min_lr", &Recipe::min_lr, kFinalRate * r.lr);
   fill.Set("weight_decay", &Recipe::weight_decay, 0.0);
   fill.Set("mask_user", &Recipe::mask_user, defaults.masks_user);
-  fill.Set("eval_every", &Recipe::eval_every, kEvalEvery);
-  fill.Set("eval_sequences", &Recipe::eval_sequences, kEvalSequences);
+  fill.Set("eval_every", &Recipe::eval_every, steps_for(step.eval_every));
+  fill.Set("eval_sequences", &Recipe::eval_sequences, std::max<int64_t>(1, kEvalTokens / r.length));
   fill.Set("checkpoint_minutes", &Recipe::checkpoint_minutes, kCheckpointMinutes);
-  fill.SetLength();
+  fill.SetLength(steps_for(step.steps));
   for (const char* setting : defaults.shares) {
     if (setting != nullptr) fill.SetSetting(setting);
   }
@@ -118,23 +138,41 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   if (heldout.ok()) fill.Set("heldout", &Recipe::heldout, *heldout);
 }
 
-void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
-                         Recipe& recipe) {
+void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
+                         const std::string& run, Recipe& recipe) {
   std::error_code fault;
   if (!std::filesystem::is_regular_file(CheckpointPath(run), fault)) return;
   const Result<CheckpointInfo> info = ReadCheckpointInfo(run);
   if (!info.ok()) return;
-  if (!named.contains("accumulate")) recipe.accumulate = info->recipe.accumulate;
-  if (!named.contains("dtype")) recipe.dtype = info->recipe.dtype;
+  const auto keep = [&](const char* name, auto Recipe::*field) {
+    if (!named.contains(name)) recipe.*field = info->recipe.*field;
+  };
+  keep("dtype", &Recipe::dtype);
+  if (defaults.rate == 0.0) return;
+  keep("accumulate", &Recipe::accumulate);
+  keep("length", &Recipe::length);
+  keep("batch", &Recipe::batch);
+  keep("lr", &Recipe::lr);
+  if (!named.contains("lr")) keep("min_lr", &Recipe::min_lr);
+  if (!named.contains("epochs")) keep("steps", &Recipe::steps);
+  keep("eval_every", &Recipe::eval_every);
+  keep("eval_sequences", &Recipe::eval_sequences);
 }
 
 std::string DraftDefaultsHelp() {
-  return NumberText("  %.0f steps", kSteps) + NumberText(" of %.0f tokens", kTokensPerStep) +
-         NumberText(", warm-up %g of them", kWarmupShare) + ", weight-decay 0" +
-         NumberText(", eval-every %.0f", kEvalEvery) + NumberText(", min-lr %g", kFinalRate) +
+  const auto steps = [](const StepDefaults& step) {
+    return NumberText("%.0f steps", static_cast<double>(step.steps)) +
+           NumberText(" of %.0f tokens", static_cast<double>(step.tokens));
+  };
+  return "  on a CPU " + steps(kCpu) + ", on a GPU " + steps(kGpu) + ";\n  warm-up " +
+         NumberText("%g of them", kWarmupShare) + ", weight-decay 0" +
+         NumberText(", min-lr %g", kFinalRate) +
          " of lr;\n  name: the target's and the method's; heldout: about " +
-         NumberText("%.0f conversations", kHeldOutDocuments) +
-         ";\n  lr as below, times 512 / the target's width where that is wider:\n";
+         NumberText("%.0f conversations", kHeldOutDocuments) + ";\n  lr as below for steps of " +
+         NumberText("%.0f tokens", kRateTokens) + ", times (tokens / " +
+         NumberText("%.0f)", kRateTokens) + NumberText("^%g", kRatePower) +
+         " for smaller ones,\n  times " + NumberText("%.0f", kRateWidth) +
+         " / the target's width where that is wider:\n";
 }
 
 std::string DescribeDefaults(const DraftDefaults& defaults) {

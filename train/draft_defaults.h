@@ -11,8 +11,9 @@
 namespace foretoken::train {
 
 struct DraftDefaults {
-  // Peak learning rate for targets whose hidden size is at most 512; for larger ones it falls in
-  // inverse proportion to the hidden size. 0: the method trains no draft.
+  // Peak learning rate of steps of 2,048 tokens or more for targets whose hidden size is at most
+  // 512. It falls with smaller steps, and in inverse proportion to larger hidden sizes. 0: the
+  // method trains no draft.
   double rate = 0.0;
   bool masks_user = true;                  // the loss covers answers only
   std::array<const char*, 2> shares = {};  // settings that share parts of the target, "name=value"
@@ -21,16 +22,17 @@ struct DraftDefaults {
 };
 
 // Sets every field and setting that is not in `named` to its default, and names the draft after its
-// target. Relative data patterns are under `base`. Does not report a target or data that cannot be
-// read; training does.
+// target. Relative data patterns are under `base`. `on_gpu`: whether the run uses a GPU, which
+// needs larger steps than a CPU. Does not report a target or data that cannot be read; training
+// does.
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
-                       const std::string& base, Recipe& recipe);
+                       const std::string& base, bool on_gpu, Recipe& recipe);
 
-// Restores, for a run that is resumed, the fields whose defaults depend on the machine:
-// `accumulate` (on the number of workers) and `dtype` (on the CPU's instructions), unless they are
-// in `named`. `run`: the run's directory. Without a readable checkpoint there, nothing changes.
-void KeepMachineDefaults(const std::set<std::string>& named, const std::string& run,
-                         Recipe& recipe);
+// Restores, for a run that is resumed, the fields whose defaults depend on the machine, unless they
+// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps. `run`: the
+// run's directory. Without a readable checkpoint there, nothing changes.
+void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
+                         const std::string& run, Recipe& recipe);
 
 // Returns the help text of the defaults that differ from those of a language model.
 std::string DraftDefaultsHelp();

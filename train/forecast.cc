@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "base/number_text.h"
@@ -14,13 +15,13 @@ namespace {
 
 struct RecordedPoint {
   const char *method, *target;
-  int64_t hidden;
+  int64_t hidden, step_tokens;
   double tokens, tau;
 };
 
 constexpr RecordedPoint kRecorded[] = {
-#define FT_RECORDED(method, target, hidden, thousands, tau) \
-  {method, target, hidden, 1000.0 * (thousands), tau},
+#define FT_RECORDED(method, target, hidden, step_tokens, thousands, tau) \
+  {method, target, hidden, step_tokens, 1000.0 * (thousands), tau},
 #include "recorded_runs.def"
 #undef FT_RECORDED
 };
@@ -28,12 +29,16 @@ constexpr RecordedPoint kRecorded[] = {
 // The forecast says when the recorded run reached this tau, if that is beyond the forecast.
 constexpr double kUsefulTau = 2.0;
 
-// Returns the recorded points of the target whose width is nearest to `hidden`, in order.
-std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden) {
+// Returns the points of the run that RecordedTauOf looks up, in order.
+std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden,
+                                      int64_t step_tokens) {
+  const auto distance = [&](const RecordedPoint& p) {
+    const double ratio = static_cast<double>(p.step_tokens) / static_cast<double>(step_tokens);
+    return std::pair(std::abs(std::log(ratio)), std::abs(p.hidden - hidden));
+  };
   std::vector<RecordedPoint> run;
   for (const RecordedPoint& point : kRecorded) {
     if (method != point.method) continue;
-    const auto distance = [hidden](const RecordedPoint& p) { return std::abs(p.hidden - hidden); };
     if (!run.empty() && distance(point) < distance(run[0])) run.clear();
     if (run.empty() || distance(point) == distance(run[0])) run.push_back(point);
   }
@@ -49,14 +54,15 @@ std::string Counted(double tokens) {
 // Returns DescribeForecast's line on the recorded run; "" if the method has none.
 // `seconds_per_token`: training time per token.
 std::string Expectation(const Recipe& r, double tokens, double seconds_per_token) {
-  const auto recorded = RecordedTauOf(r.method, r.hidden, tokens);
+  const int64_t step_tokens = r.StepTokens();
+  const auto recorded = RecordedTauOf(r.method, r.hidden, step_tokens, tokens);
   if (!recorded) return "";
   std::string text =
       "\nexpect: a recorded " + r.method + " draft of " + recorded->target +
       " had a teacher-forced tau " +
       NumberText(recorded->is_past_record ? "of %.1f before that" : "of about %.1f by then",
                  recorded->tau);
-  const auto useful_tokens = RecordedTokensTo(r.method, r.hidden, kUsefulTau);
+  const auto useful_tokens = RecordedTokensTo(r.method, r.hidden, step_tokens, kUsefulTau);
   if (useful_tokens && *useful_tokens > tokens) {
     text += "; it needed " + Counted(*useful_tokens) +
             NumberText(" tokens to reach tau %.0f", kUsefulTau) + ", which would take " +
@@ -67,20 +73,23 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
 
 }  // namespace
 
-std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens) {
-  const std::vector<RecordedPoint> run = NearestRun(method, hidden);
+std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden,
+                                         int64_t step_tokens, double tokens) {
+  const std::vector<RecordedPoint> run = NearestRun(method, hidden, step_tokens);
   if (run.empty()) return std::nullopt;
   const auto next = std::ranges::find_if(run, [&](const auto& p) { return p.tokens >= tokens; });
   if (next == run.end()) return RecordedTau{run.back().tau, run[0].target, true};
-  const RecordedPoint before = next == run.begin() ? RecordedPoint{"", "", 0, 0.0, 1.0} : next[-1];
+  const RecordedPoint before =
+      next == run.begin() ? RecordedPoint{"", "", 0, 0, 0.0, 1.0} : next[-1];
   const double fraction = next == run.begin() ? tokens / next->tokens
                                               : std::log(tokens / before.tokens) /
                                                     std::log(next->tokens / before.tokens);
   return RecordedTau{before.tau + fraction * (next->tau - before.tau), run[0].target, false};
 }
 
-std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau) {
-  const std::vector<RecordedPoint> run = NearestRun(method, hidden);
+std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden,
+                                       int64_t step_tokens, double tau) {
+  const std::vector<RecordedPoint> run = NearestRun(method, hidden, step_tokens);
   const auto next = std::ranges::find_if(run, [&](const auto& p) { return p.tau >= tau; });
   if (next == run.end()) return std::nullopt;
   if (next == run.begin()) return next->tokens * (tau - 1.0) / (next->tau - 1.0);

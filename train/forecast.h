@@ -18,14 +18,17 @@ struct RecordedTau {
   bool is_past_record = false;  // more tokens than the record covers: tau is that of its last point
 };
 
-// Looks up the recorded run of `method` whose target's width is nearest to `hidden`. Interpolates
-// tau linearly in the logarithm of the tokens; before the first recorded point, linearly in the
-// tokens from tau 1. Returns nothing if the method has no recorded run.
-std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden, double tokens);
+// Looks up the recorded run of `method` whose steps have the most similar number of tokens to
+// `step_tokens` (by their ratio) and, of several such runs, the one whose target's width is nearest
+// to `hidden`. Interpolates tau linearly in the logarithm of the tokens; before the first recorded
+// point, linearly in the tokens from tau 1. Returns nothing if the method has no recorded run.
+std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden,
+                                         int64_t step_tokens, double tokens);
 
 // The inverse of RecordedTauOf: returns how many tokens with a loss the recorded run had consumed
 // when it reached the teacher-forced tau `tau`, or nothing if it never did.
-std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden, double tau);
+std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden,
+                                       int64_t step_tokens, double tau);
 
 // Returns the number of tokens with a loss in an epoch of the training documents, weighted by
 // DataSource::weight.

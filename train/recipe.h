@@ -70,6 +70,9 @@ struct Recipe {
   std::vector<std::string> datasets;            // for the model card: "name: licence"
   std::map<std::string, std::string> settings;  // the method's settings, as text
 
+  // Tokens of a step's sequences, padding and tokens without a loss included.
+  int64_t StepTokens() const { return length * batch * accumulate; }
+
   // Return the value of a setting of the method. REQUIRES: CompleteSettings has succeeded, and its
   // table has the setting.
   double Number(const std::string& setting) const;

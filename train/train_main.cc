@@ -145,13 +145,15 @@ std::string FieldTurnedOff(const std::string& flag) {
   return IsFlag(name) ? name : "";
 }
 
-// Reads the file of --recipe. The caller applies all other flags later, so that they override it
-// wherever --recipe stands. Adds the names of the file's fields and settings to `named`.
-Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method, Recipe& recipe,
-                      std::set<std::string>& named) {
+// Reads the file of --recipe and returns its path, or "" without the flag. The caller applies all
+// other flags later, so that they override it wherever --recipe stands. Adds the names of the
+// file's fields and settings to `named`.
+Result<std::string> ReadRecipeFlag(const std::vector<std::string>& args, const Method& method,
+                                   Recipe& recipe, std::set<std::string>& named) {
+  std::string path;
   for (size_t i = 0; i + 1 < args.size(); ++i) {
     if (args[i] != "--recipe") continue;
-    const std::string& path = args[i + 1];
+    path = args[i + 1];
     FT_ASSIGN_OR_RETURN(const Json json, ReadJsonFile(path));
     FT_RETURN_IF_ERROR(ReadRecipe(json, path, recipe));
     if (recipe.method != method.name) {
@@ -162,7 +164,7 @@ Status ReadRecipeFlag(const std::vector<std::string>& args, const Method& method
     for (const auto& [name, value] : json.items()) named.insert(name);
     for (const auto& [name, value] : recipe.settings) named.insert(name);
   }
-  return {};
+  return path;
 }
 
 // Applies --data. If the recipe has data and --data is one folder, the recipe's data are looked up
@@ -219,9 +221,9 @@ void ChooseType(const std::set<std::string>& named, TrainOptions& options) {
 Status ParseRun(const Method& method, const std::vector<std::string>& args, TrainOptions& options) {
   options.recipe.method = method.name;
   std::set<std::string> named, flags;
-  FT_RETURN_IF_ERROR(ReadRecipeFlag(args, method, options.recipe, named));
+  FT_ASSIGN_OR_RETURN(const std::string recipe_path,
+                      ReadRecipeFlag(args, method, options.recipe, named));
   std::vector<std::string> data;
-  std::string recipe_path;
   const auto set_field = [&](const std::string& name, const std::string& value) {
     flags.insert(name);
     return SetField(name, value, options.recipe);
@@ -248,7 +250,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     } else if (flag == "--change") {
       AppendNames(args[++i], options.changes);
     } else if (flag == "--recipe") {
-      recipe_path = args[++i];
+      ++i;  // ReadRecipeFlag has read it
     } else {
       FT_RETURN_IF_ERROR(set_field(FieldName(flag), args[++i]));
     }
@@ -257,11 +259,11 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   named.insert(flags.begin(), flags.end());
   FT_RETURN_IF_ERROR(CheckLengths(flags, named, options));
   PlaceData(data, options);
-  FillDraftDefaults(method.defaults, named, options.data_base, options.recipe);
+  FillDraftDefaults(method.defaults, named, options.data_base, UsesGpu(options.recipe),
+                    options.recipe);
   ChooseType(named, options);
   named.insert(options.changes.begin(), options.changes.end());
-  if (!IsDraft(method)) named.insert("accumulate");  // its default is machine-independent
-  if (!options.force) KeepMachineDefaults(named, options.out, options.recipe);
+  if (!options.force) KeepMachineDefaults(method.defaults, named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   if (const Status s = CheckRecipe(options.recipe); !s.ok()) {
     if (recipe_path.empty()) return s;

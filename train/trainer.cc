@@ -35,9 +35,10 @@ constexpr int64_t kProgressUnits = 100000;
 constexpr double kLongestStep = 3.0;         // as a multiple of Trainer::usual_step_
 constexpr double kUsualDecay = 0.9;          // decay of the moving average usual_step_, per step
 constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as training
-// Steps before the forecast of a run without a budget. On a GPU the first step takes seconds, which
-// would distort the average of only a few steps.
-constexpr int64_t kForecastSteps = 5, kForecastStepsGpu = 100;
+// Length of the trial before the forecast of a run without a budget: on a CPU this many tokens, but
+// at least kForecastSteps; on a GPU this many steps, because the first takes seconds, which would
+// distort the average of only a few.
+constexpr int64_t kForecastTokens = 10'000, kForecastSteps = 5, kForecastStepsGpu = 100;
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -298,7 +299,9 @@ void Trainer::CountTime(double seconds) {
 // Updates the plan of a run with a budget. Returns true once per process, when the run's duration
 // is first known in it. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
-  const int64_t forecast_steps = device_.is_cpu() ? kForecastSteps : kForecastStepsGpu;
+  const int64_t forecast_steps =
+      device_.is_cpu() ? std::max(kForecastSteps, kForecastTokens / recipe_.StepTokens())
+                       : kForecastStepsGpu;
   bool is_first_forecast =
       steps == forecast_steps || (steps < forecast_steps && CurrentProgress() >= 1.0);
   if (recipe_.budget > 0.0) {

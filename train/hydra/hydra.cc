@@ -124,7 +124,7 @@ const Method kMethod_hydra = {HydraSpec::kMethod.data(),
                               kSettings,
                               &PrepareTask<HydraTask>,
                               &Export,
-                              {.rate = 0.001, .shares = {"shared_output=1"}},
+                              {.rate = 0.003, .shares = {"shared_output=1"}},
                               &HydraSpec::NameInDraft};
 
 }  // namespace foretoken::train

@@ -101,7 +101,7 @@ const Method kMethod_medusa = {MedusaSpec::kMethod.data(),
                                kSettings,
                                &PrepareTask<MedusaTask>,
                                &Export,
-                               {.rate = 0.001, .shares = {"shared_output=1"}},
+                               {.rate = 0.003, .shares = {"shared_output=1"}},
                                &MedusaSpec::OwnName};
 
 }  // namespace foretoken::train
