@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "adamw.h"
+#include "base/division.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
 #include "batch.h"
@@ -39,6 +40,23 @@ constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as tr
 // at least kForecastSteps; on a GPU this many steps, because the first takes seconds, which would
 // distort the average of only a few.
 constexpr int64_t kForecastTokens = 10'000, kForecastSteps = 5, kForecastStepsGpu = 100;
+
+// The progress line shows means over about 1 / (1 - kShownDecay) steps; a small step's loss and
+// pace vary too much to be read.
+constexpr double kShownDecay = 0.95;
+
+// A mean in which older values count less.
+class RecentMean {
+ public:
+  void Add(double value) {
+    sum_ = kShownDecay * sum_ + value;
+    weight_ = kShownDecay * weight_ + 1.0;
+  }
+  double value() const { return Ratio(sum_, weight_); }
+
+ private:
+  double sum_ = 0.0, weight_ = 0.0;
+};
 
 double Since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -104,7 +122,7 @@ class Trainer {
   bool Plan(int64_t steps);
   int64_t ProgressUnits() const;
   Status Log(const StepResult& r);
-  void Show(const StepResult& r, double peak, Progress& progress) const;
+  void Show(const StepResult& r, double peak, Progress& progress);
   Status Save(const CheckpointInfo& info);
   Status SavePending(const StepResult& r);
   Status SaveLast();
@@ -130,6 +148,7 @@ class Trainer {
   EventLog log_;
   std::string summary_;      // Task::Summary of the last evaluation
   double usual_step_ = 0.0;  // moving average of a step's seconds
+  RecentMean shown_loss_, shown_tokens_, shown_seconds_;
   Clock::time_point saved_ = Clock::now();
 };
 
@@ -349,11 +368,14 @@ Status Trainer::Log(const StepResult& r) {
   return {};
 }
 
-void Trainer::Show(const StepResult& r, double peak, Progress& progress) const {
+void Trainer::Show(const StepResult& r, double peak, Progress& progress) {
+  shown_loss_.Add(r.metrics[0].second);
+  shown_tokens_.Add(r.tokens);
+  shown_seconds_.Add(r.seconds);
   char note[240];
-  const int used = std::snprintf(note, sizeof(note), "step %ld loss %.3f %s %.0f tokens/s",
-                                 static_cast<long>(state_.step), r.metrics[0].second,
-                                 summary_.c_str(), r.tokens / r.seconds);
+  const int used = std::snprintf(
+      note, sizeof(note), "step %ld loss %.3f %s %.0f tokens/s", static_cast<long>(state_.step),
+      shown_loss_.value(), summary_.c_str(), Ratio(shown_tokens_.value(), shown_seconds_.value()));
   if (peak > 0.0) {
     const double rate = r.flops / r.seconds / 1e9;
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,

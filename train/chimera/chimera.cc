@@ -136,6 +136,6 @@ const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
                                 kSettings,
                                 &PrepareTask<ChimeraTask>,
                                 &Export,
-                                {.rate = 0.001, .shares = {"shared_output=1"}}};
+                                {.rate = 0.003, .shares = {"shared_output=1"}}};
 
 }  // namespace foretoken::train
