@@ -8,6 +8,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "data_ranking.h"
 #include "draft_defaults.h"
 #include "draft_result.h"
 #include "forecast.h"
@@ -263,6 +264,28 @@ TEST_F(RunTest, DraftHoldsTheAcceptanceOfItsOwnCheckpoint) {
   const auto with_earlier_answers = TrainDraft(run).file;
   ASSERT_NE(with_earlier_answers, nullptr);
   EXPECT_EQ(with_earlier_answers->info().acceptance, unmeasured->info().acceptance);
+}
+
+// A draft file contains the ranking of the target's tokens in the run's data: tokens with a loss
+// first, by their number, then the others.
+TEST_F(RunTest, DraftHoldsTheRankingOfItsData) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  run.recipe.steps = 2;
+  const auto trained = TrainDraft(run).file;
+  ASSERT_NE(trained, nullptr);
+  const TokenRanking& of_data = trained->info().ranking;
+  EXPECT_EQ(of_data.tokens.size(), static_cast<size_t>(trained->info().target.vocab));
+
+  const auto target = ModelFile::Open(directory_ + "/target.gguf");
+  ASSERT_TRUE(target.ok()) << target.error().message;
+  const Corpus corpus{{9, 5, 7, 5, 3, 7, 7, 9}, {0, 1, 0, 1, 1, 0, 0, 0}, {{0, 5}, {5, 3}}};
+  ASSERT_TRUE(WriteDataRanking(corpus, **target, run.out).ok());
+  const auto written = ReadRanking(DataRankingPath(run.out));
+  ASSERT_TRUE(written.ok()) << written.error().message;
+  EXPECT_THAT(
+      std::vector<Token>(written->ranking.tokens.begin(), written->ranking.tokens.begin() + 6),
+      testing::ElementsAre(5, 3, 7, 9, 0, 1));
 }
 
 // A run that starts over removes the acceptance measured for the draft that it replaces.

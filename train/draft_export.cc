@@ -1,9 +1,11 @@
 #include "draft_export.h"
 
+#include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/json.h"
+#include "data_ranking.h"
 #include "io/safetensors.h"
 #include "own_answers.h"
 
@@ -89,8 +91,11 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   draft.recipe = TrainingRecord(info, answers);
   draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
   if (answers) draft.acceptance = answers->acceptance;
-  if (!request.ranks.empty()) {
-    FT_ASSIGN_OR_RETURN(draft.ranking, RankingFor(draft.target, request.ranks));
+  std::error_code fault;
+  std::string ranks = request.ranks;
+  if (ranks.empty()) ranks = DataRankingPath(request.checkpoint);
+  if (!request.ranks.empty() || std::filesystem::exists(ranks, fault)) {
+    FT_ASSIGN_OR_RETURN(draft.ranking, RankingFor(draft.target, ranks));
   }
   draft.blocks = Geometry(target->config(), draft.blocks);
   draft.blocks.layers = layers;

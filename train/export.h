@@ -18,7 +18,8 @@ struct ExportRequest {
   std::string path;
   FileType type = FileType::kBF16;
   std::string target;  // drafters: the target, if it has moved; "": as the recipe says
-  std::string ranks;   // drafters: a file of foretoken rank-tokens to embed; "": none
+  // Drafters: a file of foretoken rank-tokens to embed; "": the ranking of the run's data.
+  std::string ranks;
   std::string layout;  // drafters: the server for which a directory is written; "": a GGUF file
   bool force = false;  // replace an existing `path`
 };

@@ -3,8 +3,10 @@
 #include <filesystem>
 
 #include "base/json.h"
+#include "data_ranking.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
+#include "workers.h"
 
 namespace foretoken::train {
 namespace {
@@ -141,6 +143,7 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
   FT_ASSIGN_OR_RETURN(PreparedData data,
                       PrepareData(recipe, options.data_base, options.out, options.quiet,
                                   &target->file().tokenizer(), options.kept));
+  if (!IsWorker()) FT_RETURN_IF_ERROR(WriteDataRanking(data.corpus, target->file(), options.out));
   return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(target)};
 }
 
