@@ -280,7 +280,8 @@ TEST_F(RunTest, DraftHoldsTheRankingOfItsData) {
   const auto target = ModelFile::Open(directory_ + "/target.gguf");
   ASSERT_TRUE(target.ok()) << target.error().message;
   const Corpus corpus{{9, 5, 7, 5, 3, 7, 7, 9}, {0, 1, 0, 1, 1, 0, 0, 0}, {{0, 5}, {5, 3}}};
-  ASSERT_TRUE(WriteDataRanking(corpus, **target, run.out).ok());
+  const TokenRanking ranking = RankData(corpus, (*target)->config().vocab);
+  ASSERT_TRUE(WriteDataRanking(ranking, **target, run.out).ok());
   const auto written = ReadRanking(DataRankingPath(run.out));
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_THAT(

@@ -7,17 +7,16 @@
 #include "base/output_file.h"
 #include "draft/rank_tokens.h"
 #include "io/draft_file.h"
-#include "io/token_ranking.h"
 
 namespace foretoken::train {
 
 std::string DataRankingPath(const std::string& run) { return run + "/ranks.json"; }
 
-Status WriteDataRanking(const Corpus& corpus, const ModelFile& target, const std::string& run) {
-  const auto fingerprint = TargetFingerprint::Of(target.config(), target.tokenizer());
-  std::vector<int64_t> other_counts(static_cast<size_t>(fingerprint.vocab));
+TokenRanking RankData(const Corpus& corpus, int vocab) {
+  std::vector<int64_t> other_counts(static_cast<size_t>(vocab));
   std::vector<std::vector<Token>> answers;
   for (const CorpusDocument& document : corpus.documents) {
+    if (document.heldout) continue;
     std::vector<Token> learned;
     for (int64_t i = document.first; i < document.first + document.length; ++i) {
       const uint32_t id = corpus.ids[static_cast<size_t>(i)];
@@ -29,9 +28,14 @@ Status WriteDataRanking(const Corpus& corpus, const ModelFile& target, const std
     }
     if (!learned.empty()) answers.push_back(std::move(learned));
   }
-  if (answers.empty()) return {};
-  const RankingFile file{RankTokens(answers, other_counts, fingerprint.vocab), fingerprint.vocab,
-                         fingerprint.vocabulary};
+  return answers.empty() ? TokenRanking() : RankTokens(answers, other_counts, vocab);
+}
+
+Status WriteDataRanking(const TokenRanking& ranking, const ModelFile& target,
+                        const std::string& run) {
+  if (ranking.empty()) return {};
+  const auto fingerprint = TargetFingerprint::Of(target.config(), target.tokenizer());
+  const RankingFile file{ranking, fingerprint.vocab, fingerprint.vocabulary};
   return WriteFileAtomically(DataRankingPath(run), RankingText(file));
 }
 

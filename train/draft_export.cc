@@ -92,8 +92,8 @@ Status ExportDraft(const ExportRequest& request, const CheckpointInfo& info, Dra
   draft.acceptance.assign(info.state.alpha.begin(), info.state.alpha.end());
   if (answers) draft.acceptance = answers->acceptance;
   std::error_code fault;
-  std::string ranks = request.ranks;
-  if (ranks.empty()) ranks = DataRankingPath(request.checkpoint);
+  const std::string ranks =
+      request.ranks.empty() ? DataRankingPath(request.checkpoint) : request.ranks;
   if (!request.ranks.empty() || std::filesystem::exists(ranks, fault)) {
     FT_ASSIGN_OR_RETURN(draft.ranking, RankingFor(draft.target, ranks));
   }

@@ -1,29 +1,14 @@
 #include "scored_head.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace foretoken::train {
 
 using torch::Tensor;
 
-std::vector<int64_t> CommonTokens(const Corpus& corpus, int64_t count, int64_t vocab) {
-  struct Counts {
-    int64_t with_loss = 0, without_loss = 0;
-    auto operator<=>(const Counts&) const = default;
-  };
-  std::vector<Counts> counts(static_cast<size_t>(vocab));
-  for (const CorpusDocument& document : corpus.documents) {
-    if (document.heldout) continue;
-    for (int64_t i = document.first; i < document.first + document.length; ++i) {
-      Counts& token_counts = counts[corpus.ids[i]];
-      ++(corpus.learn[i] != 0 ? token_counts.with_loss : token_counts.without_loss);
-    }
-  }
-  std::vector<int64_t> tokens(static_cast<size_t>(vocab));
-  std::iota(tokens.begin(), tokens.end(), 0);
-  std::ranges::stable_sort(tokens, [&](int64_t a, int64_t b) { return counts[a] > counts[b]; });
-  tokens.resize(static_cast<size_t>(std::min(count, vocab)));
+std::vector<int64_t> CommonTokens(const TokenRanking& ranking, int64_t count) {
+  const TokenRanking first = ranking.First(static_cast<size_t>(count));
+  std::vector<int64_t> tokens(first.tokens.begin(), first.tokens.end());
   std::ranges::sort(tokens);
   return tokens;
 }

@@ -5,15 +5,13 @@
 
 #include <vector>
 
-#include "corpus.h"
+#include "io/token_ranking.h"
 #include "llama.h"
 
 namespace foretoken::train {
 
-// Returns, in ascending order, the `count` tokens below `vocab` that are most frequent in `corpus`
-// among the tokens with a loss. Ties are broken by the frequency among tokens without a loss, then
-// in favour of the lower id. Held-out documents do not count.
-std::vector<int64_t> CommonTokens(const Corpus& corpus, int64_t count, int64_t vocab);
+// Returns, in ascending order, the first `count` tokens of a ranking, or all if it has fewer.
+std::vector<int64_t> CommonTokens(const TokenRanking& ranking, int64_t count);
 
 // The rows of an LM head for all tokens, or for the tokens that are scored. The others have no
 // logits and no loss.

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "data_ranking.h"
+
 namespace foretoken::train {
 namespace {
 
@@ -19,12 +21,12 @@ Corpus SmallCorpus() {
 // Tokens 2 and 1 occur with a loss, 5 only without a loss, and 7 only in a held-out document. Token
 // 0 has the lowest id of the tokens that do not count at all.
 TEST(ScoredHeadTest, TokensWithALossComeFirst) {
-  const Corpus corpus = SmallCorpus();
-  EXPECT_EQ(CommonTokens(corpus, 1, 8), (std::vector<int64_t>{2}));
-  EXPECT_EQ(CommonTokens(corpus, 2, 8), (std::vector<int64_t>{1, 2}));
-  EXPECT_EQ(CommonTokens(corpus, 3, 8), (std::vector<int64_t>{1, 2, 5}));
-  EXPECT_EQ(CommonTokens(corpus, 4, 8), (std::vector<int64_t>{0, 1, 2, 5}));
-  EXPECT_EQ(CommonTokens(corpus, 9, 8).size(), 8u);
+  const TokenRanking ranking = RankData(SmallCorpus(), 8);
+  EXPECT_EQ(CommonTokens(ranking, 1), (std::vector<int64_t>{2}));
+  EXPECT_EQ(CommonTokens(ranking, 2), (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(CommonTokens(ranking, 3), (std::vector<int64_t>{1, 2, 5}));
+  EXPECT_EQ(CommonTokens(ranking, 4), (std::vector<int64_t>{0, 1, 2, 5}));
+  EXPECT_EQ(CommonTokens(ranking, 9).size(), 8u);
 }
 
 // Tokens converts indices of scored rows to token ids.

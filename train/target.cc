@@ -143,8 +143,10 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
   FT_ASSIGN_OR_RETURN(PreparedData data,
                       PrepareData(recipe, options.data_base, options.out, options.quiet,
                                   &target->file().tokenizer(), options.kept));
-  if (!IsWorker()) FT_RETURN_IF_ERROR(WriteDataRanking(data.corpus, target->file(), options.out));
-  return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(target)};
+  TokenRanking ranking = RankData(data.corpus, static_cast<int>(s.vocab));
+  if (!IsWorker()) FT_RETURN_IF_ERROR(WriteDataRanking(ranking, target->file(), options.out));
+  return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(ranking),
+                          std::move(target)};
 }
 
 }  // namespace foretoken::train

@@ -12,6 +12,7 @@
 #include "corpus.h"
 #include "feature_cache.h"
 #include "io/model_file.h"
+#include "io/token_ranking.h"
 #include "llama.h"
 #include "method.h"
 
@@ -73,10 +74,11 @@ inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model t
 struct DraftPreparation {
   Recipe recipe;  // with the target's shape
   Corpus corpus;
+  TokenRanking ranking;  // RankData of the corpus
   std::shared_ptr<FrozenTarget> target;
 };
-// Opens the target and encodes the data with its tokenizer. Errors: a target that cannot be used;
-// those of PrepareData.
+// Opens the target, encodes the data with its tokenizer and writes the ranking of its tokens.
+// Errors: a target that cannot be used; those of PrepareData.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
 // Constructs the task DraftTask(recipe, target, device) of a prepared draft.
 template <typename DraftTask>

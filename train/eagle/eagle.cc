@@ -237,7 +237,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   const auto count = static_cast<int64_t>(draft.recipe.Number("scored_tokens"));
   const int64_t vocab = draft.target->shape().vocab;
   std::vector<int64_t> scored;
-  if (count > 0 && count < vocab) scored = CommonTokens(draft.corpus, count, vocab);
+  if (count > 0 && count < vocab) scored = CommonTokens(draft.ranking, count);
   Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
   prepared.task =
       std::make_unique<EagleTask>(prepared.recipe, std::move(draft.target), device, scored);
