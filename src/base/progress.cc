@@ -46,7 +46,12 @@ Progress::~Progress() {
 }
 
 void Progress::Update(int64_t done, const std::string& note) {
-  if (first_done_ < 0) first_done_ = done;
+  if (before_ < 0) before_ = done;
+  // Work done side by side gives its first unit late: the pace is that of the units after it.
+  if (paced_ < 0 && done > before_) {
+    paced_ = done;
+    paced_since_ = Clock::now();
+  }
   done_ = done;
   note_ = note;
   const double since = SecondsBetween(last_draw_, Clock::now());
@@ -55,7 +60,6 @@ void Progress::Update(int64_t done, const std::string& note) {
 
 void Progress::Finish(const std::string& note) {
   if (!note.empty()) note_ = note;
-  if (first_done_ < 0) first_done_ = 0;
   Draw(/*final_line=*/true);
   finished_ = true;
 }
@@ -67,12 +71,12 @@ void Progress::Draw(bool final_line) {
       total_ > 0 ? std::clamp(static_cast<double>(done_) / static_cast<double>(total_), 0.0, 1.0)
                  : 0;
   const double elapsed = SecondsBetween(start_, last_draw_);
-  const int64_t here = done_ - first_done_;  // resumed work does not count towards the rate
   std::string eta = "--";
   if (final_line) {
     eta = FormatDuration(elapsed);
-  } else if (here > 0) {
-    eta = FormatDuration(elapsed * static_cast<double>(total_ - done_) / static_cast<double>(here));
+  } else if (paced_ >= 0 && done_ > paced_) {
+    eta = FormatDuration(SecondsBetween(paced_since_, last_draw_) *
+                         static_cast<double>(total_ - done_) / static_cast<double>(done_ - paced_));
   }
   std::string bar(kBarWidth, '-');
   std::fill_n(bar.begin(), static_cast<int>(fraction * kBarWidth), '#');

@@ -24,9 +24,11 @@ class Progress {
 
   using Clock = std::chrono::steady_clock;
   std::string label_, note_;
-  int64_t total_, done_ = 0, first_done_ = -1;
+  int64_t total_, done_ = 0;
+  int64_t before_ = -1;  // units that an earlier run had done
+  int64_t paced_ = -1;   // units at paced_since_, from where the pace is measured
   bool quiet_, terminal_, finished_ = false;
-  Clock::time_point start_, last_draw_;
+  Clock::time_point start_, paced_since_, last_draw_;
 };
 
 // "1h02m", "3m05s", "12s".
