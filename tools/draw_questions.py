@@ -6,6 +6,7 @@ system message before it, and takes a fixed number of every file, chosen by chan
 seed. Questions of more than --longest characters, and repetitions, are left out.
 
   tools/draw_questions.py --data ../shared/data/train --out questions.jsonl
+  tools/draw_questions.py --data ../shared/data/train --mix tasks --seed 20261129 --out tasks.jsonl
 """
 
 import argparse
@@ -14,9 +15,10 @@ import pathlib
 import random
 import sys
 
-# Questions of each file. Kinds of which users ask much have most: exercises, questions about
-# facts and texts, instructions, code.
-WANTED = {
+# Questions of each file. In `all`, kinds of which users ask much have most: exercises, questions
+# about facts and texts, instructions, code. `tasks` has more of what the answers in
+# ../shared/data/distilled have little of: translation, summaries, answers from a text, arithmetic.
+MIXES = {'all': {
     'aqua': 500, 'disflqa': 800, 'dolly_6k': 5600, 'exercism_solve': 400,
     'exercism_translate': 300, 'gpteacher_codegen': 3000, 'gpteacher_roleplay': 1900,
     'gsm8k_train': 7000, 'mbpp': 950, 'natural_instructions_v1': 395, 'octopack_oasst': 1098,
@@ -26,7 +28,12 @@ WANTED = {
     'tal_scq5k_en': 2000, 'taskmaster4': 200, 'text2sql': 500, 'text_edit_derived': 1500,
     'tldr_pages': 1500, 'topical_chat': 600, 'wikisplit': 1000, 'xquad_de_en': 1500,
     'xquad_qa': 239,
-}
+}, 'tasks': {
+    'xquad_de_en': 1500, 't0_permissive': 1100, 'gsm8k_train': 900, 'dolly_6k': 800, 'qed_nq': 500,
+    'qmsum': 250, 'scitldr': 350, 'gpteacher_roleplay': 300, 'octopack_oasst': 300,
+    'openstax_glossary_qa': 200, 'topical_chat': 100, 'tal_scq5k_en': 200, 'xquad_qa': 100,
+    'gpteacher_codegen': 200, 'openassistant_en100': 100,
+}}
 SHORTEST = 3  # characters
 
 
@@ -60,11 +67,12 @@ def main():
     parser.add_argument('--data', type=pathlib.Path, required=True, help='folder of *.jsonl')
     parser.add_argument('--out', type=pathlib.Path, required=True, help='file to write')
     parser.add_argument('--longest', type=int, default=3200, help='characters (default 3200)')
+    parser.add_argument('--mix', choices=MIXES, default='all', help='how many of which file')
     parser.add_argument('--seed', type=int, default=20261127)
     args = parser.parse_args()
     chance = random.Random(args.seed)
     drawn, seen = [], set()
-    for name, count in WANTED.items():
+    for name, count in MIXES[args.mix].items():
         path = args.data / f'{name}.jsonl'
         if not path.is_file():
             sys.exit(f'{path}: not found')
