@@ -51,9 +51,11 @@ std::string Counted(double tokens) {
   return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
 }
 
-// Returns DescribeForecast's line on the recorded run; "" if the method has none.
+// Returns DescribeForecast's line on the recorded run; "" if the method has none, or if the run
+// starts from trained weights, as no recorded run did.
 // `seconds_per_token`: training time per token.
 std::string Expectation(const Recipe& r, double tokens, double seconds_per_token) {
+  if (!r.init.empty()) return "";
   const int64_t step_tokens = r.StepTokens();
   const auto recorded = RecordedTauOf(r.method, r.hidden, step_tokens, tokens);
   if (!recorded) return "";
