@@ -1,6 +1,19 @@
 #include "batch.h"
 
 namespace foretoken::train {
+namespace {
+
+ReadPiece ReadOf(const Corpus& corpus, const Piece& piece, int64_t row) {
+  const auto begin = static_cast<size_t>(piece.read_first);
+  const auto count = static_cast<size_t>(piece.read_count);
+  return {.row = row,
+          .first = piece.first - piece.read_first,
+          .count = piece.count,
+          .document = std::span(corpus.ids).subspan(begin, count),
+          .learn = std::span(corpus.learn).subspan(begin + 1, count)};
+}
+
+}  // namespace
 
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
                 uint64_t number, torch::Device device) {
@@ -22,6 +35,7 @@ Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64
   for (int64_t s = 0; s < b.batch; ++s) {
     int64_t piece_begin = 0;
     for (const Piece& piece : sequences[s]) {
+      if (piece.read_count > 0) b.read.push_back(ReadOf(corpus, piece, s * length + piece_begin));
       for (int64_t i = 0; i < piece.count; ++i) {
         const int64_t row = s * length + piece_begin + i, token = piece.first + i;
         ids[row] = corpus.ids[token];

@@ -9,7 +9,7 @@
 namespace foretoken::train {
 
 // Makes a batch of packed sequences, each padded to `length` with positions of weight 0. `number`:
-// the index of the first sequence among all sequences of the run.
+// the index of the first sequence among all sequences of the run. Keeps references to `corpus`.
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
                 uint64_t number, torch::Device device);
 

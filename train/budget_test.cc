@@ -171,6 +171,8 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_EQ(hass.steps, 12'000);
   EXPECT_DOUBLE_EQ(hass.warmup_share, 0.05);
   EXPECT_EQ(hass.length * hass.batch, 128);
+  EXPECT_EQ(hass.target_length, 1024);
+  EXPECT_EQ(hass.feature_cache, int64_t{8} << 30);
   EXPECT_EQ(hass.length * hass.eval_sequences, 16'384);
   EXPECT_DOUBLE_EQ(hass.heldout, 0.05);
   EXPECT_FALSE(filled(FindMethod("glide")->defaults, {}).mask_user);
@@ -188,6 +190,8 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_DOUBLE_EQ(gpu.lr, 0.003);
   EXPECT_EQ(gpu.steps, 2000);
   EXPECT_EQ(gpu.length * gpu.batch, 2048);
+  EXPECT_EQ(gpu.target_length, 0);
+  EXPECT_EQ(gpu.feature_cache, 0);
   EXPECT_EQ(gpu.length * gpu.eval_sequences, 16'384);
 
   // Four sequences of 1,024 tokens a step: the recipe's own values.
@@ -195,6 +199,7 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_EQ(large.length * large.batch, 4096);
   EXPECT_DOUBLE_EQ(large.lr, 0.003);
   EXPECT_EQ(large.steps, 12'000 * 128 / 4096);
+  EXPECT_EQ(large.target_length, 0);
   EXPECT_EQ(large.eval_sequences, 16);
 
   const Recipe lm = filled(FindMethod("lm")->defaults, {});
@@ -381,6 +386,18 @@ TEST(ForecastTest, UsesTheRecordedRunOfTheNearestWidth) {
   EXPECT_FALSE(RecordedTauOf("lm", 512, 2048, 1e6));
   EXPECT_NEAR(*RecordedTokensTo("hass", 512, 2048, 2.04), 0.58e6, 1.0);
   EXPECT_FALSE(RecordedTokensTo("medusa", 512, 2048, 2.0));
+}
+
+// The recorded runs began with random weights.
+TEST(ForecastTest, ExpectsNothingOfARunThatStartsFromTrainedWeights) {
+  Recipe recipe;
+  recipe.method = "hass";
+  recipe.steps = 1000;
+  const RunState state{.step = 10, .sequences = 10, .tokens = 900, .seconds = 1.0};
+  EXPECT_THAT(DescribeForecast(recipe, Corpus(), state), testing::HasSubstr("\nexpect: "));
+  recipe.init = "runs/a";
+  EXPECT_THAT(DescribeForecast(recipe, Corpus(), state),
+              testing::Not(testing::HasSubstr("expect: ")));
 }
 
 }  // namespace

@@ -193,6 +193,24 @@ TEST(PackingTest, PiecesWithoutLossAreSkipped) {
   EXPECT_TRUE(Packer(corpus, {1.0}, 128, 5).empty());
 }
 
+// With a target length, pieces are cut from what the target reads at once.
+TEST(PackingTest, PiecesSayWhatTheTargetReads) {
+  const Corpus corpus = Documents({40, 901});
+  Packer packer(corpus, {1.0}, 128, 5, /*target_length=*/300);
+  ASSERT_FALSE(packer.empty());
+  std::vector<std::array<int64_t, 4>> pieces;
+  for (int64_t i = 0; i < packer.sequences_in_epoch(); ++i) {
+    for (const Piece& p : packer.At(i))
+      pieces.push_back({p.first, p.count, p.read_first, p.read_count});
+  }
+  using Row = std::array<int64_t, 4>;
+  EXPECT_THAT(pieces, testing::UnorderedElementsAre(
+                          Row{0, 39, 0, 39}, Row{40, 128, 40, 300}, Row{168, 128, 40, 300},
+                          Row{296, 44, 40, 300}, Row{340, 128, 340, 300}, Row{468, 128, 340, 300},
+                          Row{596, 44, 340, 300}, Row{640, 128, 640, 300}, Row{768, 128, 640, 300},
+                          Row{896, 44, 640, 300}));
+}
+
 // Packer::At returns the same sequence whether or not earlier sequences were read.
 TEST(PackingTest, AtDoesNotDependOnEarlierReads) {
   const Corpus corpus = Documents(std::vector<int32_t>(300, 40));

@@ -20,11 +20,18 @@ namespace {
 struct StepDefaults {
   int64_t tokens, max_sequence;  // of a step, of a sequence
   int64_t steps, eval_every;     // for steps of so many tokens
+  int64_t feature_cache;         // bytes
 };
-constexpr StepDefaults kCpu = {
-    .tokens = 128, .max_sequence = 128, .steps = 12'000, .eval_every = 600};
+// On a CPU a sequence is shorter than most documents. The target reads a document once and keeps
+// what it computes for the pieces.
+constexpr StepDefaults kCpu = {.tokens = 128,
+                               .max_sequence = 128,
+                               .steps = 12'000,
+                               .eval_every = 600,
+                               .feature_cache = int64_t{8} << 30};
 constexpr StepDefaults kGpu = {
-    .tokens = 2048, .max_sequence = 1024, .steps = 2000, .eval_every = 100};
+    .tokens = 2048, .max_sequence = 1024, .steps = 2000, .eval_every = 100, .feature_cache = 0};
+constexpr int64_t kMostRead = 1024;  // tokens of a document that the target reads at once
 constexpr int64_t kEvalTokens = 16'384;
 // DraftDefaults::rate is for steps of kRateTokens tokens or more and for hidden sizes up to
 // kRateWidth. Smaller steps need lower rates: the best of HASS on the demo model (512, 256 and 128
@@ -113,6 +120,9 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   Filler fill(named, r);
   fill.Set("name", &Recipe::name, NameOf(**target, path->second) + "-" + r.method);
   fill.Set("length", &Recipe::length, std::clamp<int64_t>(config.context, 2, step.max_sequence));
+  const int64_t read = std::clamp<int64_t>(config.context, 2, kMostRead);
+  if (r.length < read) fill.Set("target_length", &Recipe::target_length, read);
+  fill.Set("feature_cache", &Recipe::feature_cache, step.feature_cache);
   fill.Set("batch", &Recipe::batch, std::max<int64_t>(1, step.tokens / r.length));
   fill.Set("accumulate", &Recipe::accumulate, r.workers);
   const int64_t tokens = r.StepTokens();
@@ -151,6 +161,7 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   if (defaults.rate == 0.0) return;
   keep("accumulate", &Recipe::accumulate);
   keep("length", &Recipe::length);
+  keep("target_length", &Recipe::target_length);
   keep("batch", &Recipe::batch);
   keep("lr", &Recipe::lr);
   if (!named.contains("lr")) keep("min_lr", &Recipe::min_lr);
@@ -164,7 +175,9 @@ std::string DraftDefaultsHelp() {
     return NumberText("%.0f steps", static_cast<double>(step.steps)) +
            NumberText(" of %.0f tokens", static_cast<double>(step.tokens));
   };
-  return "  on a CPU " + steps(kCpu) + ", on a GPU " + steps(kGpu) + ";\n  warm-up " +
+  return "  on a CPU " + steps(kCpu) + ", on a GPU " + steps(kGpu) +
+         ";\n  on a CPU target-length " + std::to_string(kMostRead) + ", feature-cache " +
+         std::to_string(kCpu.feature_cache >> 30) + "GiB;\n  warm-up " +
          NumberText("%g of them", kWarmupShare) + ", weight-decay 0" +
          NumberText(", min-lr %g", kFinalRate) +
          " of lr;\n  name: the target's and the method's; heldout: about " +

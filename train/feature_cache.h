@@ -20,11 +20,25 @@ struct RowForm {
   torch::ScalarType type = torch::kFloat32;
 };
 
+// Computes the rows of a batch, a tensor for each form.
+using RowsOf = std::function<std::vector<torch::Tensor>(const Batch&)>;
+
+// Returns a batch of one sequence: what the target reads for a piece of `batch`.
+Batch DocumentOf(const ReadPiece& piece, const Batch& batch);
+
+// A piece of a document in a batch: rows [row, row + count).
+struct BatchPiece {
+  int64_t row = 0, count = 0;
+  PieceKey key;
+  const ReadPiece* read = nullptr;  // null: the target reads the piece alone
+};
+
 // Stores and finds rows by the tokens of their piece. The packing of documents changes in every
-// epoch, but attention stays inside a piece of a document, so the piece's tokens determine its
-// rows. A piece keeps the rows that were computed for it first, even when the target runs again
-// because other pieces of a batch are missing. A run resumed after a kill therefore gets the rows
-// of the uninterrupted run, although the file has records of steps after the checkpoint.
+// epoch, but the target's attention stays inside what it reads for a piece (the piece, or its
+// document), so the piece's tokens and those read before them determine its rows. A piece keeps the
+// rows that were computed for it first, even when the target runs again because other pieces of a
+// batch are missing. A run resumed after a kill therefore gets the rows of the uninterrupted run,
+// although the file has records of steps after the checkpoint.
 //
 // Results with and without a cache differ by rounding, in bf16 and f32: keys are rotated by the
 // position in the sequence, which changes between epochs. At an unchanged position, the rows of a
@@ -39,16 +53,21 @@ class FeatureCache {
   ~FeatureCache();
 
   // Returns one tensor [rows of the batch, width] for each form, on the batch's device. Pieces that
-  // the file lacks are computed by `compute`, for the whole batch, and stored while there is room.
-  // Rows of padding are zeros. `computation`: its name, a part of the rows' key in the file.
+  // the file lacks are computed by `compute` and stored while there is room: those of the whole
+  // batch, or, where Batch::read says what the target reads, those of the piece's document. Rows of
+  // padding are zeros. `computation`: its name, a part of the rows' key in the file.
   std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
-                                  const std::vector<RowForm>& forms,
-                                  const std::function<std::vector<torch::Tensor>()>& compute);
+                                  const std::vector<RowForm>& forms, const RowsOf& compute);
 
   int64_t asked() const { return asked_; }    // calls of Rows
   int64_t served() const { return served_; }  // calls of Rows that did not run the target
 
  private:
+  struct Found;
+  void ComputeBatch(Found& found, const RowsOf& compute);
+  void ComputeDocuments(Found& found, const RowsOf& compute);
+  bool Read(Found& found, const BatchPiece& piece);
+
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;

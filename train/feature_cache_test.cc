@@ -111,6 +111,53 @@ TEST_F(FeatureCacheTest, HiddenStatesAndKeysAreStoredSeparately) {
   }
 }
 
+// Pieces of a document that the target reads whole have the rows of the whole document, with and
+// without a cache.
+TEST_F(FeatureCacheTest, PiecesHaveTheRowsOfTheirDocument) {
+  const auto batch_of = [&](std::initializer_list<int64_t> firsts) {
+    std::vector<Sequence> sequences;
+    for (const int64_t first : firsts) sequences.push_back({{first, 10, /*read_first=*/40, 40}});
+    return MakeBatch(corpus_, sequences, /*length=*/10, 0, torch::kCPU);
+  };
+  const Sequence in_one = {{40, 40}}, second_part = {{50, 10}};
+  const Batch whole = MakeBatch(corpus_, {&in_one, 1}, 64, 0, torch::kCPU);
+  const Tensor document = plain_->Features(whole);
+  const Batch alone = MakeBatch(corpus_, {&second_part, 1}, 10, 0, torch::kCPU);
+  EXPECT_FALSE(plain_->Features(alone).allclose(document.slice(0, 10, 20), 1e-3, 1e-3));
+
+  for (FrozenTarget* target : {plain_.get(), cached_.get()}) {
+    const Tensor two = target->Features(batch_of({70, 50}));
+    ExpectNear(two.slice(0, 0, 10), document.slice(0, 30, 40), 1e-5);
+    ExpectNear(two.slice(0, 10, 20), document.slice(0, 10, 20), 1e-5);
+    HiddenState expected{1, {}}, found{1, {}};
+    plain_->Features(whole, &expected);
+    target->Features(batch_of({50}), &found);
+    ExpectNear(found.value, expected.value.slice(0, 10, 20), 1e-5);
+    const std::vector<int> layers = {0, 1};
+    const auto keys = target->KeysValues(batch_of({50}), layers);
+    ExpectNear(keys[1], plain_->KeysValues(whole, layers)[1].slice(0, 10, 20), 1e-5);
+  }
+  const int64_t before = served();
+  const Tensor first = cached_->Features(batch_of({50}));
+  EXPECT_EQ(served(), before + 1);
+  ExpectBitIdentical(first, plain_->Features(batch_of({50})));
+}
+
+TEST_F(FeatureCacheTest, OnePassOfTheTargetServesAllPiecesOfADocument) {
+  for (int64_t token = 61; token <= 70; ++token) corpus_.learn[static_cast<size_t>(token)] = 0;
+  const auto ask = [&](int64_t first, int64_t read_first) {
+    const Sequence sequence = {{first, 10, read_first, static_cast<int32_t>(80 - read_first)}};
+    const int64_t before = served();
+    cached_->Features(MakeBatch(corpus_, {&sequence, 1}, 10, 0, torch::kCPU));
+    return served() > before;
+  };
+  EXPECT_FALSE(ask(50, 40));
+  EXPECT_TRUE(ask(40, 40));
+  EXPECT_TRUE(ask(70, 40));
+  EXPECT_FALSE(ask(60, 40));  // has nothing to learn, so it was not stored
+  EXPECT_FALSE(ask(50, 30));  // the target reads more before it
+}
+
 TEST_F(FeatureCacheTest, RefusesAnotherTarget) {
   cached_.reset();
   const std::string path = directory_ + "/features.bin";
@@ -210,6 +257,43 @@ TEST_F(RunTest, KilledRunWithACacheContinuesBitForBit) {
   run.recipe.feature_cache = 1 << 24;
   ExpectExactResume(run, 3 * 10);
   EXPECT_GT(fs::file_size(run.out + "/features.bin"), 1u << 16);
+}
+
+// Every method learns pieces of documents that the target reads whole, and a cache does not change
+// their losses.
+TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  const std::string text = directory_ + "/long.txt";
+  WriteLongDocuments(text);
+  for (const Method* method : AllMethods()) {
+    if (std::string(method->name) == "lm") continue;
+    SCOPED_TRACE(method->name);
+    const std::string out = directory_ + "/" + method->name;
+    TrainOptions options = TinyDraftRun(directory_, out, method->name);
+    Recipe& r = options.recipe;
+    r.data = {{text, 1.0}};
+    r.heldout = 0.2;
+    r.length = 16;
+    r.target_length = 64;
+    r.steps = 12;
+    r.warmup = 2;
+    r.eval_every = 4;
+    for (const Setting& setting : method->settings) {
+      if (setting.name == std::string("layer")) r.settings["layer"] = "1";
+    }
+    const Status trained = Train(options);
+    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    options.out = out + "_cached";
+    r.feature_cache = 1 << 24;
+    TrainAndReadCacheUse(options);
+    EXPECT_EQ(Losses(out), Losses(options.out));
+    options.out = out + "_pieces";
+    r.target_length = 0;
+    const Status of_pieces = Train(options);
+    ASSERT_TRUE(of_pieces.ok()) << of_pieces.error().message;
+    const bool learns_from_text_alone = std::string(method->name) == "vanilla";
+    EXPECT_EQ(Losses(out) == Losses(options.out), learns_from_text_alone);
+  }
 }
 
 TEST_F(RunTest, EveryWorkerHasItsOwnCache) {

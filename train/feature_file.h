@@ -43,11 +43,13 @@ class FeatureFile {
   FeatureFile& operator=(const FeatureFile&) = delete;
   ~FeatureFile();
 
+  // Returns whether there is a record of this key, which Read may find damaged.
+  bool Has(const PieceKey& key) const { return places_.contains(key); }
   // Fills `payload` and returns true, or returns false if there is no intact record of this key and
   // size. Drops a record that is damaged or of another size from the index.
   bool Read(const PieceKey& key, std::span<std::byte> payload);
   // Appends a record if it fits below the limit. A failed write is reported on stderr and stops all
-  // further additions. REQUIRES: the last Read of `key` returned false.
+  // further additions. REQUIRES: !Has(key).
   void Add(const PieceKey& key, std::span<const std::byte> payload);
 
   const std::string& path() const { return path_; }

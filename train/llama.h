@@ -39,6 +39,14 @@ struct AttentionParts {
 };
 
 // `batch` packed sequences of `length` tokens.
+// The document of a batch's piece, for a target that reads whole documents: rows [row, row + count)
+// of the batch are the document's tokens [first, first + count).
+struct ReadPiece {
+  int64_t row = 0, first = 0, count = 0;
+  std::span<const uint32_t> document;  // of the corpus
+  std::span<const uint8_t> learn;      // [document] 1: the loss covers the next token
+};
+
 struct Batch {
   int64_t batch = 0, length = 0;
   uint64_t number = 0;      // index of its first sequence in the run; part of random draws' keys
@@ -51,6 +59,7 @@ struct Batch {
                          // position belongs to the same document
   torch::Tensor extent;  // [batch * length] f32: length of the piece that the position belongs to,
                          // 0 in padding
+  std::vector<ReadPiece> read;  // of all pieces, with Recipe::target_length; else empty
 };
 
 // A decoder layer's weights.

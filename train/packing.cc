@@ -27,8 +27,13 @@ std::vector<Piece> Shuffled(const std::vector<Piece>& pieces, uint64_t key) {
 
 }  // namespace
 
-Packer::Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed)
-    : corpus_(corpus), weights_(std::move(weights)), length_(length), seed_(seed) {}
+Packer::Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed,
+               int64_t target_length)
+    : corpus_(corpus),
+      weights_(std::move(weights)),
+      length_(length),
+      target_length_(target_length),
+      seed_(seed) {}
 
 bool Packer::empty() {
   if (epoch_ < 0) LoadEpoch(0);
@@ -44,10 +49,18 @@ bool Packer::HasLoss(const Piece& piece) const {
 void Packer::AppendPieces(const CorpusDocument& document, std::vector<Piece>& pieces) const {
   const int32_t inputs = document.length - 1;
   const auto longest = static_cast<int32_t>(length_);
-  for (int32_t at = 0; at < inputs; at += longest) {
-    const int32_t count = std::min(longest, inputs - at);
-    const Piece piece{document.first + at, count};
-    if ((count >= kShortestPiece || at == 0) && HasLoss(piece)) pieces.push_back(piece);
+  const auto most_read = static_cast<int32_t>(target_length_ > 0 ? target_length_ : length_);
+  for (int32_t read = 0; read < inputs; read += most_read) {
+    const int32_t read_count = std::min(most_read, inputs - read);
+    for (int32_t at = 0; at < read_count; at += longest) {
+      Piece piece{document.first + read + at, std::min(longest, read_count - at)};
+      if (target_length_ > 0) {
+        piece.read_first = document.first + read;
+        piece.read_count = read_count;
+      }
+      const bool is_long_enough = piece.count >= kShortestPiece || read + at == 0;
+      if (is_long_enough && HasLoss(piece)) pieces.push_back(piece);
+    }
   }
 }
 

@@ -14,6 +14,10 @@ namespace foretoken::train {
 struct Piece {
   int64_t first = 0;
   int32_t count = 0;
+  // The target reads [read_first, read_first + read_count), which contain the inputs, and shows the
+  // draft what it computed for them. read_count 0: it reads the inputs alone.
+  int64_t read_first = 0;
+  int32_t read_count = 0;
 };
 using Sequence = std::vector<Piece>;  // pieces in order, at most `length` inputs in all
 
@@ -23,7 +27,9 @@ using Sequence = std::vector<Piece>;  // pieces in order, at most `length` input
 class Packer {
  public:
   // Keeps a reference to `corpus`. weights[source]: DataSource::weight. Holds one epoch at a time.
-  Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed);
+  // `target_length`: inputs of a document that the target reads at once; 0: those of a piece.
+  Packer(const Corpus& corpus, std::vector<double> weights, int64_t length, uint64_t seed,
+         int64_t target_length = 0);
 
   // Returns sequence number `counter`, counted over all epochs. Cheap for ascending counters;
   // every new epoch is packed once. A counter before the current epoch repacks from epoch 0 on.
@@ -44,7 +50,7 @@ class Packer {
 
   const Corpus& corpus_;
   std::vector<double> weights_;
-  int64_t length_;
+  int64_t length_, target_length_;
   uint64_t seed_;
   int64_t epoch_ = -1, begin_ = 0;  // begin_: counter of the epoch's first sequence
   std::vector<Sequence> sequences_;

@@ -49,7 +49,8 @@ struct Recipe {
   std::string pre = "qwen2";
   double tokenizer_mib = 32.0;  // MiB of text that the tokenizer is trained on
   // Optimisation.
-  int64_t length = 1024, batch = 4, accumulate = 1, steps = 1000, warmup = 100, seed = 1;
+  int64_t length = 1024, target_length = 0, batch = 4, accumulate = 1, steps = 1000, warmup = 100,
+          seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
   double clip_value = 0.0, ema = 0.0;
   std::string schedule = "cosine";

@@ -44,6 +44,9 @@ const Field kFields[] = {
     {"tokenizer_mib", &Recipe::tokenizer_mib, AboveTo(0.0, 1e6), Change::kNever,
      "MiB of text that the tokenizer is trained on"},
     {"length", &Recipe::length, Whole(2, 1 << 20), Change::kAsked, "tokens of a packed sequence"},
+    {"target_length", &Recipe::target_length, Whole(0, 1 << 20), Change::kAsked,
+     "tokens of a document that a draft's target reads at once, so that what a sequence of length "
+     "tokens learns comes from the text before it as well (0: length)"},
     {"batch", &Recipe::batch, Whole(1, 1 << 16), Change::kAsked, "sequences per batch"},
     {"accumulate", &Recipe::accumulate, Whole(1, 1 << 16), Change::kAsked,
      "batches whose gradients are summed for one step"},
@@ -228,6 +231,10 @@ Status CheckRecipe(const Recipe& r) {
   const bool has_target = r.settings.contains("target");
   if (!has_target && r.vocab < kFewestTokens) {
     return BadValue("vocab", std::to_string(r.vocab), Expected(Whole(kFewestTokens, kMostVocab)));
+  }
+  if (!has_target && r.target_length > 0) {
+    return Error{"target_length is " + std::to_string(r.target_length) + ", expected 0: train " +
+                 r.method + " has no target"};
   }
   if (r.heads % r.kv_heads != 0) {
     return Error{"heads is " + std::to_string(r.heads) + ", expected a multiple of kv_heads, " +

@@ -1,6 +1,7 @@
 #include "target.h"
 
 #include <filesystem>
+#include <map>
 
 #include "base/json.h"
 #include "data_ranking.h"
@@ -75,17 +76,40 @@ Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool repo
   return {};
 }
 
-Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
+// Returns what `compute` returns for the batch, or, if the target reads the documents of its
+// pieces, their rows of what `compute` returns for those.
+std::vector<Tensor> FrozenTarget::Rows(const Batch& batch, const std::string& computation,
+                                       const std::vector<RowForm>& forms, const RowsOf& compute) {
   torch::NoGradGuard no_grad;
-  if (cache_ == nullptr) return model_.Features(batch, tap);
+  if (cache_ != nullptr) return cache_->Rows(batch, computation, forms, compute);
+  if (batch.read.empty()) return compute(batch);
+  std::vector<Tensor> rows;
+  for (const RowForm& form : forms) {
+    rows.push_back(torch::zeros({batch.ids.size(0), form.width},
+                                torch::dtype(form.type).device(batch.ids.device())));
+  }
+  std::map<const uint32_t*, std::vector<Tensor>> documents;
+  for (const ReadPiece& piece : batch.read) {
+    std::vector<Tensor>& document = documents[piece.document.data()];
+    if (document.empty()) document = compute(DocumentOf(piece, batch));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      rows[i]
+          .narrow(0, piece.row, piece.count)
+          .copy_(document[i].narrow(0, piece.first, piece.count));
+    }
+  }
+  return rows;
+}
+
+Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
   std::string computation = "features";
   std::vector<RowForm> forms = {{shape().hidden, model_.weights().compute()}};
   if (tap != nullptr) {
     computation += " and state " + std::to_string(tap->index);
     forms.push_back({shape().hidden, torch::kFloat32});
   }
-  const std::vector<Tensor> rows = cache_->Rows(batch, computation, forms, [&] {
-    std::vector<Tensor> computed = {model_.Features(batch, tap)};
+  const std::vector<Tensor> rows = Rows(batch, computation, forms, [&](const Batch& read) {
+    std::vector<Tensor> computed = {model_.Features(read, tap)};
     if (tap != nullptr) computed.push_back(tap->value);
     return computed;
   });
@@ -94,13 +118,11 @@ Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
 }
 
 std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const int> layers) {
-  torch::NoGradGuard no_grad;
-  if (cache_ == nullptr) return model_.KeysValues(batch, layers);
   std::string computation = "keys and values";
   for (const int layer : layers) computation.append(" ").append(std::to_string(layer));
   const RowForm form{2 * shape().kv_heads * shape().head_dim, model_.weights().compute()};
-  return cache_->Rows(batch, computation, std::vector<RowForm>(layers.size(), form),
-                      [&] { return model_.KeysValues(batch, layers); });
+  return Rows(batch, computation, std::vector<RowForm>(layers.size(), form),
+              [&](const Batch& read) { return model_.KeysValues(read, layers); });
 }
 
 Tensor FrozenTarget::Embeddings(const Tensor& ids) const {

@@ -35,11 +35,11 @@ class FrozenTarget {
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
   const Llama& model() const { return model_; }
-  // Returns Llama::Features and fills `tap` unless it is null. With a cache, rows of padding are
-  // zeros.
+  // Returns Llama::Features and fills `tap` unless it is null. Where the batch says what the target
+  // reads, rows of a piece are those of its document. With a cache, rows of padding are zeros.
   torch::Tensor Features(const Batch& batch, HiddenState* tap = nullptr);
   const torch::Tensor& embedding() const { return model_.embedding(); }  // [vocab, hidden] f32
-  // Llama::KeysValues; with a cache, rows of padding are zeros.
+  // Llama::KeysValues, otherwise as Features.
   std::vector<torch::Tensor> KeysValues(const Batch& batch, std::span<const int> layers);
   // Returns the embeddings of `ids`, [rows, hidden] in the compute type.
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
@@ -61,6 +61,9 @@ class FrozenTarget {
       : file_(std::move(file)),
         model_(shape, std::move(options),
                {file_->config().attention_bias, file_->config().qk_norm}) {}
+
+  std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
+                                  const std::vector<RowForm>& forms, const RowsOf& compute);
 
   std::unique_ptr<ModelFile> file_;
   Llama model_;

@@ -32,10 +32,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kProgressUnits = 100000;
 // A step much longer than usual includes a pause (a stopped process, a suspended machine); time
-// beyond this limit does not count as training time.
-constexpr double kLongestStep = 3.0;         // as a multiple of Trainer::usual_step_
-constexpr double kUsualDecay = 0.9;          // decay of the moving average usual_step_, per step
-constexpr double kLongestEvaluation = 60.0;  // maximum seconds that count as training
+// beyond the larger of these limits does not count as training time. With a feature cache, usual
+// steps are short, and those that run the target are not.
+constexpr double kLongestStep = 3.0;   // as a multiple of Trainer::usual_step_
+constexpr double kLongestWork = 60.0;  // maximum seconds of any step, and of an evaluation
+constexpr double kUsualDecay = 0.9;    // decay of the moving average usual_step_, per step
 // Length of the trial before the forecast of a run without a budget: on a CPU this many tokens, but
 // at least kForecastSteps; on a GPU this many steps, because the first takes seconds, which would
 // distort the average of only a few.
@@ -86,7 +87,7 @@ class Trainer {
         task_(std::move(prepared.task)),
         device_(device),
         workers_(workers),
-        packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed),
+        packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed, recipe_.target_length),
         optimizer_(task_->weights().parameters(),
                    {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip,
                     recipe_.clip_value}),
@@ -308,8 +309,9 @@ Metrics Trainer::Evaluate(const std::vector<Batch>& batches) {
 }
 
 void Trainer::CountTime(double seconds) {
-  const double counted =
-      usual_step_ > 0.0 ? std::min(seconds, kLongestStep * usual_step_) : seconds;
+  const double counted = usual_step_ > 0.0
+                             ? std::min(seconds, std::max(kLongestWork, kLongestStep * usual_step_))
+                             : seconds;
   usual_step_ =
       usual_step_ > 0.0 ? kUsualDecay * usual_step_ + (1.0 - kUsualDecay) * counted : counted;
   state_.seconds += counted;
@@ -358,7 +360,7 @@ Status Trainer::Log(const StepResult& r) {
     state_.alpha = AlphasOf(evaluated);
     if (!average_.on()) evaluated_step_ = state_.step;
     state_.evaluation = Now() - start;
-    if (recipe_.budget <= 0.0) state_.evaluation = std::min(state_.evaluation, kLongestEvaluation);
+    if (recipe_.budget <= 0.0) state_.evaluation = std::min(state_.evaluation, kLongestWork);
     state_.evaluating += state_.evaluation;
     state_.seconds += state_.evaluation;
     summary_ = task_->Summary(evaluated);
