@@ -54,4 +54,10 @@ Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64
   return b;
 }
 
+void AddComing(const Corpus& corpus, const Sequence& sequence, Batch& batch) {
+  for (const Piece& piece : sequence) {
+    if (piece.read_count > 0) batch.coming.push_back(ReadOf(corpus, piece, /*row=*/0));
+  }
+}
+
 }  // namespace foretoken::train

@@ -13,4 +13,7 @@ namespace foretoken::train {
 Batch MakeBatch(const Corpus& corpus, std::span<const Sequence> sequences, int64_t length,
                 uint64_t number, torch::Device device);
 
+// Appends what the target reads for the pieces of a coming sequence to Batch::coming.
+void AddComing(const Corpus& corpus, const Sequence& sequence, Batch& batch);
+
 }  // namespace foretoken::train

@@ -36,9 +36,19 @@ bool HasBf16Products(const Recipe& r) {
 #endif
 }
 
-Status SetThreads(const Recipe& r, const Workers& workers) {
-  const int cores_per_worker = std::max(1, AvailableCores() / workers.count());
-  const int threads = r.threads > 0 ? static_cast<int>(r.threads) : cores_per_worker;
+ThreadShares ThreadSharesOf(const Recipe& r) {
+  const int cores_per_worker = std::max(1, AvailableCores() / static_cast<int>(r.workers));
+  ThreadShares shares{r.threads > 0 ? static_cast<int>(r.threads) : cores_per_worker, 0, false};
+  if (UsesGpu(r) || r.target_length == 0 || r.feature_cache == 0) return shares;
+  // Steps of few tokens gain little from a second core.
+  shares.reads_ahead = shares.training > 1;
+  shares.reading = std::max(1, shares.training / 2);
+  if (shares.reads_ahead) shares.training -= shares.reading;
+  return shares;
+}
+
+Status SetThreads(const Recipe& r) {
+  const int threads = ThreadSharesOf(r).training;
   // OpenMP aborts the process if it cannot start its threads, so try with a pool first.
   FT_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> probe, ThreadPool::Create(threads));
   probe.reset();

@@ -20,8 +20,17 @@ bool UsesGpu(const Recipe& recipe);
 // oneDNN has bf16 kernels. On other CPUs libtorch's bf16 products are many times slower than f32.
 bool HasBf16Products(const Recipe& recipe);
 
+// The threads of a worker. If its target reads documents on a CPU and keeps their rows, a thread of
+// its own reads them (document_reader.h).
+struct ThreadShares {
+  int training = 1;
+  int reading = 0;           // 0: there is no such thread
+  bool reads_ahead = false;  // while training goes on
+};
+ThreadShares ThreadSharesOf(const Recipe& recipe);
+
 // Sets the threads of libtorch and of its f32 BLAS. Errors: more threads than the system can start.
-Status SetThreads(const Recipe& recipe, const Workers& workers);
+Status SetThreads(const Recipe& recipe);
 
 // Measures the FLOP/s of square matrix products of `type`; returns the best of a few runs.
 double MatrixPeak(torch::ScalarType type, torch::Device device);

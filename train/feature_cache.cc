@@ -9,8 +9,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr int64_t kDocumentRows = 64;  // few different shapes, for which kernels are kept
-
 std::vector<BatchPiece> PiecesOf(const Batch& batch, const std::string& computation) {
   const Tensor ids = batch.ids.to(torch::kCPU), extent = batch.extent.to(torch::kCPU);
   const auto* tokens = ids.data_ptr<int32_t>();
@@ -27,86 +25,33 @@ std::vector<BatchPiece> PiecesOf(const Batch& batch, const std::string& computat
   return pieces;
 }
 
-PieceKey KeyOfRead(const std::string& computation, const ReadPiece& read, int64_t first,
-                   int64_t count) {
-  const auto tokens = read.document.first(static_cast<size_t>(first + count));
-  const std::vector<int32_t> ids(tokens.begin(), tokens.end());
-  return KeyOfPiece(computation + " after " + std::to_string(first), ids);
-}
-
 std::vector<BatchPiece> ReadPiecesOf(const Batch& batch, const std::string& computation) {
   std::vector<BatchPiece> pieces;
   for (const ReadPiece& read : batch.read) {
-    pieces.push_back(
-        {read.row, read.count, KeyOfRead(computation, read, read.first, read.count), &read});
+    pieces.push_back({read.row, read.count, KeyOfRead(computation, read), &read});
   }
   return pieces;
 }
 
-// Returns the pieces of the document, of `length` tokens each, that have something to learn. Their
-// rows begin at 0.
-std::vector<BatchPiece> PiecesOfDocument(const ReadPiece& read, int64_t length,
-                                         const std::string& computation) {
-  std::vector<BatchPiece> pieces;
-  const auto end = static_cast<int64_t>(read.document.size());
-  for (int64_t first = 0; first < end; first += length) {
-    const int64_t count = std::min(length, end - first);
-    const auto learned = read.learn.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-    if (std::ranges::any_of(learned, [](uint8_t learn) { return learn != 0; })) {
-      pieces.push_back({first, count, KeyOfRead(computation, read, first, count), &read});
-    }
-  }
-  return pieces;
-}
-
-size_t RowBytes(const Tensor& rows) {
-  return static_cast<size_t>(rows.size(1)) * rows.element_size();
-}
-
-// For each tensor, calls visit(address of the piece's rows, their offset in the payload, bytes).
-template <typename Visit>
-void ForParts(const std::vector<Tensor>& tensors, const BatchPiece& piece, const Visit& visit) {
-  size_t offset = 0;
-  for (const Tensor& t : tensors) {
+void Scatter(const std::vector<std::byte>& payload, const BatchPiece& piece,
+             const std::vector<Tensor>& to) {
+  const std::byte* from = payload.data();
+  for (const Tensor& t : to) {
     const size_t row = RowBytes(t), bytes = row * static_cast<size_t>(piece.count);
-    visit(static_cast<std::byte*>(t.data_ptr()) + row * static_cast<size_t>(piece.row), offset,
-          bytes);
-    offset += bytes;
+    std::memcpy(static_cast<std::byte*>(t.data_ptr()) + row * static_cast<size_t>(piece.row), from,
+                bytes);
+    from += bytes;
   }
-}
-
-void Gather(const std::vector<Tensor>& from, const BatchPiece& piece, std::byte* payload) {
-  ForParts(from, piece, [&](const std::byte* part, size_t offset, size_t bytes) {
-    std::memcpy(payload + offset, part, bytes);
-  });
-}
-
-void Scatter(const std::byte* payload, const BatchPiece& piece, const std::vector<Tensor>& to) {
-  ForParts(to, piece, [&](std::byte* part, size_t offset, size_t bytes) {
-    std::memcpy(part, payload + offset, bytes);
-  });
 }
 
 }  // namespace
 
-Batch DocumentOf(const ReadPiece& piece, const Batch& batch) {
-  const auto tokens = static_cast<int64_t>(piece.document.size());
-  Batch document;
-  document.number = batch.number;
-  document.batch = 1;
-  document.length = (tokens + kDocumentRows - 1) / kDocumentRows * kDocumentRows;
-  document.ids = torch::zeros({document.length}, torch::kInt32);
-  std::ranges::copy(piece.document, document.ids.data_ptr<int32_t>());
-  document.targets = torch::zeros({document.length}, torch::kInt32);
-  document.first_key = torch::zeros({1, document.length}, torch::kInt32);
-  for (Tensor* t : {&document.weights, &document.inner, &document.extent}) {
-    *t = torch::zeros({document.length}, torch::kFloat32);
+FeatureCache::FeatureCache(std::unique_ptr<FeatureFile> file, bool report, int reader_threads,
+                           bool reads_ahead)
+    : file_(std::move(file)), report_(report) {
+  if (reader_threads > 0) {
+    reader_ = std::make_unique<DocumentReader>(*file_, reader_threads, reads_ahead);
   }
-  for (Tensor* t : {&document.ids, &document.targets, &document.weights, &document.first_key,
-                    &document.inner, &document.extent}) {
-    *t = t->to(batch.ids.device());
-  }
-  return document;
 }
 
 FeatureCache::~FeatureCache() {
@@ -137,11 +82,13 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& co
        reads_documents ? ReadPiecesOf(batch, computation) : PiecesOf(batch, computation)) {
     if (!Read(found, piece)) found.missing.push_back(piece);
   }
+  const DocumentWork work{computation, compute, batch.length};
+  if (reader_ != nullptr && !batch.coming.empty()) reader_->SetComing(work, batch.coming);
   ++asked_;
   if (found.missing.empty()) {
     ++served_;
   } else if (reads_documents) {
-    ComputeDocuments(found, compute);
+    ComputeDocuments(found, work);
   } else {
     ComputeBatch(found, compute);
   }
@@ -152,7 +99,7 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& co
 bool FeatureCache::Read(Found& found, const BatchPiece& piece) {
   payload_.resize(found.row_bytes * static_cast<size_t>(piece.count));
   if (!file_->Read(piece.key, payload_)) return false;
-  Scatter(payload_.data(), piece, found.rows);
+  Scatter(payload_, piece, found.rows);
   return true;
 }
 
@@ -161,28 +108,25 @@ void FeatureCache::ComputeBatch(Found& found, const RowsOf& compute) {
   for (Tensor& t : computed) t = t.to(torch::kCPU).contiguous();
   for (const BatchPiece& piece : found.missing) {
     if (Read(found, piece)) continue;  // just added, for an equal piece of this batch
-    Gather(computed, piece, payload_.data());
-    Scatter(payload_.data(), piece, found.rows);
+    GatherRows(computed, piece.row, piece.count, payload_);
+    Scatter(payload_, piece, found.rows);
     file_->Add(piece.key, payload_);
   }
 }
 
-void FeatureCache::ComputeDocuments(Found& found, const RowsOf& compute) {
-  for (const BatchPiece& missing : found.missing) {
-    if (Read(found, missing)) continue;  // just added, with another piece of its document
-    std::vector<Tensor> computed = compute(DocumentOf(*missing.read, found.batch));
-    for (Tensor& t : computed) t = t.to(torch::kCPU).contiguous();
-    for (const BatchPiece& piece :
-         PiecesOfDocument(*missing.read, found.batch.length, found.computation)) {
-      if (file_->Has(piece.key)) continue;
-      payload_.resize(found.row_bytes * static_cast<size_t>(piece.count));
-      Gather(computed, piece, payload_.data());
-      file_->Add(piece.key, payload_);
-    }
-    for (size_t i = 0; i < computed.size(); ++i) {
-      found.rows[i]
-          .narrow(0, missing.row, missing.count)
-          .copy_(computed[i].narrow(0, missing.read->first, missing.count));
+void FeatureCache::ComputeDocuments(Found& found, const DocumentWork& work) {
+  for (const BatchPiece& piece : found.missing) {
+    // It may just have been stored, with another piece of its document.
+    while (!Read(found, piece)) {
+      const std::vector<Tensor> rows =
+          reader_ != nullptr ? reader_->Read(work, *piece.read)
+                             : ReadDocument(work, *piece.read, found.batch.ids.device(), *file_);
+      for (size_t i = 0; i < rows.size(); ++i) {
+        found.rows[i]
+            .narrow(0, piece.row, piece.count)
+            .copy_(rows[i].narrow(0, piece.read->first, piece.count));
+      }
+      if (!rows.empty()) break;
     }
   }
 }

@@ -4,11 +4,12 @@
 
 #include <torch/types.h>
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "document_reader.h"
+#include "document_rows.h"
 #include "feature_file.h"
 #include "llama.h"
 
@@ -19,12 +20,6 @@ struct RowForm {
   int64_t width = 0;
   torch::ScalarType type = torch::kFloat32;
 };
-
-// Computes the rows of a batch, a tensor for each form.
-using RowsOf = std::function<std::vector<torch::Tensor>(const Batch&)>;
-
-// Returns a batch of one sequence: what the target reads for a piece of `batch`.
-Batch DocumentOf(const ReadPiece& piece, const Batch& batch);
 
 // A piece of a document in a batch: rows [row, row + count).
 struct BatchPiece {
@@ -46,8 +41,10 @@ struct BatchPiece {
 class FeatureCache {
  public:
   // `report`: whether the destructor prints on stderr how many batches were served.
-  FeatureCache(std::unique_ptr<FeatureFile> file, bool report)
-      : file_(std::move(file)), report_(report) {}
+  // `reader_threads`: those of a thread that reads the documents of pieces, on a CPU; 0: none.
+  // `reads_ahead`: as in DocumentReader.
+  FeatureCache(std::unique_ptr<FeatureFile> file, bool report, int reader_threads = 0,
+               bool reads_ahead = false);
   FeatureCache(const FeatureCache&) = delete;
   FeatureCache& operator=(const FeatureCache&) = delete;
   ~FeatureCache();
@@ -59,19 +56,21 @@ class FeatureCache {
   std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
                                   const std::vector<RowForm>& forms, const RowsOf& compute);
 
-  int64_t asked() const { return asked_; }    // calls of Rows
+  int64_t asked() const { return asked_; }  // calls of Rows
+  uint64_t stored_bytes() const { return file_->bytes(); }
   int64_t served() const { return served_; }  // calls of Rows that did not run the target
 
  private:
   struct Found;
   void ComputeBatch(Found& found, const RowsOf& compute);
-  void ComputeDocuments(Found& found, const RowsOf& compute);
+  void ComputeDocuments(Found& found, const DocumentWork& work);
   bool Read(Found& found, const BatchPiece& piece);
 
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;
-  std::vector<std::byte> payload_;  // a piece's rows of each tensor, concatenated
+  std::unique_ptr<DocumentReader> reader_;  // null: documents are read where they are needed
+  std::vector<std::byte> payload_;          // a piece's rows of each tensor, concatenated
 };
 
 }  // namespace foretoken::train

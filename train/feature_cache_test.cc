@@ -158,6 +158,35 @@ TEST_F(FeatureCacheTest, OnePassOfTheTargetServesAllPiecesOfADocument) {
   EXPECT_FALSE(ask(50, 30));  // the target reads more before it
 }
 
+// Documents of coming batches are read before a batch asks for them. A full file ends that, and
+// pieces are still computed.
+TEST_F(FeatureCacheTest, ReadsDocumentsOfComingBatches) {
+  const auto batch_of = [&](int64_t first) {
+    const Sequence sequence = {{first, 10, /*read_first=*/first, 20}};
+    return MakeBatch(corpus_, {&sequence, 1}, 10, 0, torch::kCPU);
+  };
+  const uint64_t rows_bytes = 3 * 20 * plain_->shape().hidden * sizeof(float);
+  for (const bool has_room : {true, false}) {
+    SCOPED_TRACE(has_room);
+    cached_ = OpenTarget();
+    const std::string path = directory_ + (has_room ? "/room.bin" : "/full.bin");
+    const Status cache = cached_->UseCache(path, has_room ? 1 << 24 : 1 << 11, false,
+                                           /*reader_threads=*/1, /*reads_ahead=*/true);
+    ASSERT_TRUE(cache.ok()) << cache.error().message;
+    Batch batch = batch_of(0);
+    AddComing(corpus_, {{20, 10, 20, 20}, {40, 10, 40, 20}}, batch);
+    ExpectBitIdentical(cached_->Features(batch), plain_->Features(batch));
+    for (int wait = 0; has_room && wait < 5000; ++wait) {
+      if (cached_->cache()->stored_bytes() > rows_bytes) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    for (const int64_t first : {20, 40}) {
+      ExpectBitIdentical(cached_->Features(batch_of(first)), plain_->Features(batch_of(first)));
+    }
+    EXPECT_EQ(served(), has_room ? 2 : 0);
+  }
+}
+
 TEST_F(FeatureCacheTest, RefusesAnotherTarget) {
   cached_.reset();
   const std::string path = directory_ + "/features.bin";
@@ -294,6 +323,18 @@ TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
     const bool learns_from_text_alone = std::string(method->name) == "vanilla";
     EXPECT_EQ(Losses(out) == Losses(options.out), learns_from_text_alone);
   }
+}
+
+// A second thread reads the documents of coming steps, some of them before the run is killed.
+TEST_F(RunTest, KilledRunThatReadsAheadContinuesBitForBit) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+  run.recipe.steps = 80;
+  run.recipe.length = 8;
+  run.recipe.target_length = 64;
+  run.recipe.threads = 2;
+  run.recipe.feature_cache = 1 << 24;
+  ExpectExactResume(run, 3 * 10);
 }
 
 TEST_F(RunTest, EveryWorkerHasItsOwnCache) {

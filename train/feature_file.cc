@@ -177,7 +177,18 @@ Status FeatureFile::FindRecords(uint64_t size) {
   return {};
 }
 
+bool FeatureFile::Has(const PieceKey& key) const {
+  const std::lock_guard lock(mutex_);
+  return places_.contains(key);
+}
+
+uint64_t FeatureFile::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return end_;
+}
+
 bool FeatureFile::Read(const PieceKey& key, std::span<std::byte> payload) {
+  const std::lock_guard lock(mutex_);
   const auto at = places_.find(key);
   if (at == places_.end()) return false;
   const Place place = at->second;
@@ -190,6 +201,7 @@ bool FeatureFile::Read(const PieceKey& key, std::span<std::byte> payload) {
 }
 
 void FeatureFile::Add(const PieceKey& key, std::span<const std::byte> payload) {
+  const std::lock_guard lock(mutex_);
   RecordHead head{.key = key, .size = payload.size(), .hash = HashBytes(payload)};
   const uint64_t offset = end_ + sizeof(head);
   if (write_failed_ || offset + payload.size() > limit_) return;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ PieceKey KeyOfPiece(std::string_view computation, std::span<const int32_t> ids);
 // Reads all weights.
 Json FeatureOwner(const ModelFile& target, const std::string& row_type);
 
-// An open feature file. Used by one thread; a file can be open in only one process at a time.
+// An open feature file. Thread-safe; a file can be open in only one process at a time.
 class FeatureFile {
  public:
   // Opens or creates the file at `path`, and truncates an incomplete last record, left by a
@@ -44,7 +45,7 @@ class FeatureFile {
   ~FeatureFile();
 
   // Returns whether there is a record of this key, which Read may find damaged.
-  bool Has(const PieceKey& key) const { return places_.contains(key); }
+  bool Has(const PieceKey& key) const;
   // Fills `payload` and returns true, or returns false if there is no intact record of this key and
   // size. Drops a record that is damaged or of another size from the index.
   bool Read(const PieceKey& key, std::span<std::byte> payload);
@@ -53,7 +54,7 @@ class FeatureFile {
   void Add(const PieceKey& key, std::span<const std::byte> payload);
 
   const std::string& path() const { return path_; }
-  uint64_t bytes() const { return end_; }
+  uint64_t bytes() const;
 
  private:
   struct Place {
@@ -70,6 +71,7 @@ class FeatureFile {
   Status FindRecords(uint64_t size);
 
   std::string path_;
+  mutable std::mutex mutex_;  // guards what follows, once the file is open
   int fd_;
   uint64_t limit_, end_ = 0;
   bool write_failed_ = false;

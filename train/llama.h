@@ -59,7 +59,9 @@ struct Batch {
                          // position belongs to the same document
   torch::Tensor extent;  // [batch * length] f32: length of the piece that the position belongs to,
                          // 0 in padding
-  std::vector<ReadPiece> read;  // of all pieces, with Recipe::target_length; else empty
+  // With Recipe::target_length: of all pieces, and of those of coming batches in their order. Else
+  // empty.
+  std::vector<ReadPiece> read, coming;
 };
 
 // A decoder layer's weights.

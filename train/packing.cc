@@ -123,6 +123,13 @@ const Sequence& Packer::At(int64_t counter) {
   return sequences_[counter - begin_];
 }
 
+std::span<const Sequence> Packer::Coming(int64_t counter, int64_t count) const {
+  const auto size = static_cast<int64_t>(sequences_.size());
+  const int64_t first = std::clamp<int64_t>(counter - begin_, 0, size);
+  return std::span(sequences_)
+      .subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(count, size - first)));
+}
+
 std::vector<Sequence> Packer::HeldOut() const {
   std::vector<Piece> pieces;
   for (const CorpusDocument& d : corpus_.documents) {

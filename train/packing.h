@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "corpus.h"
@@ -35,6 +36,8 @@ class Packer {
   // every new epoch is packed once. A counter before the current epoch repacks from epoch 0 on.
   // REQUIRES: not empty().
   const Sequence& At(int64_t counter);
+  // Returns up to `count` sequences from number `counter` on, of the epoch that At read last.
+  std::span<const Sequence> Coming(int64_t counter, int64_t count) const;
   bool empty();
   int64_t epoch() const { return epoch_; }
   int64_t sequences_in_epoch() const { return static_cast<int64_t>(sequences_.size()); }

@@ -238,7 +238,8 @@ class RunTest : public testing::Test {
     std::ostringstream run;
     run << directory_ << '|' << options.out << '|' << r.method << "|steps=" << r.steps
         << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema
-        << "|dtype=" << r.dtype << "|feature_cache=" << r.feature_cache;
+        << "|dtype=" << r.dtype << "|feature_cache=" << r.feature_cache << "|length=" << r.length
+        << "|target_length=" << r.target_length;
     for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
     setenv(kRunVariable, run.str().c_str(), 1);
   }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "data_ranking.h"
+#include "device.h"
 #include "io/convert.h"
 #include "io/hf_names.h"
 #include "workers.h"
@@ -69,10 +70,11 @@ Result<std::unique_ptr<FrozenTarget>> FrozenTarget::Open(const std::string& path
   }
 }
 
-Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool report) {
+Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool report,
+                              int reader_threads, bool reads_ahead) {
   const Json owner = FeatureOwner(*file_, c10::toString(model_.weights().compute()));
   FT_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file, FeatureFile::Open(path, owner, limit));
-  cache_ = std::make_unique<FeatureCache>(std::move(file), report);
+  cache_ = std::make_unique<FeatureCache>(std::move(file), report, reader_threads, reads_ahead);
   return {};
 }
 
@@ -91,7 +93,7 @@ std::vector<Tensor> FrozenTarget::Rows(const Batch& batch, const std::string& co
   std::map<const uint32_t*, std::vector<Tensor>> documents;
   for (const ReadPiece& piece : batch.read) {
     std::vector<Tensor>& document = documents[piece.document.data()];
-    if (document.empty()) document = compute(DocumentOf(piece, batch));
+    if (document.empty()) document = compute(DocumentOf(piece, batch.ids.device()));
     for (size_t i = 0; i < rows.size(); ++i) {
       rows[i]
           .narrow(0, piece.row, piece.count)
@@ -108,9 +110,11 @@ Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
     computation += " and state " + std::to_string(tap->index);
     forms.push_back({shape().hidden, torch::kFloat32});
   }
-  const std::vector<Tensor> rows = Rows(batch, computation, forms, [&](const Batch& read) {
-    std::vector<Tensor> computed = {model_.Features(read, tap)};
-    if (tap != nullptr) computed.push_back(tap->value);
+  const int64_t index = tap != nullptr ? tap->index : -1;
+  const std::vector<Tensor> rows = Rows(batch, computation, forms, [this, index](const Batch& of) {
+    HiddenState state{index, {}};
+    std::vector<Tensor> computed = {model_.Features(of, index < 0 ? nullptr : &state)};
+    if (index >= 0) computed.push_back(state.value);
     return computed;
   });
   if (tap != nullptr) tap->value = rows[1];
@@ -122,7 +126,9 @@ std::vector<Tensor> FrozenTarget::KeysValues(const Batch& batch, std::span<const
   for (const int layer : layers) computation.append(" ").append(std::to_string(layer));
   const RowForm form{2 * shape().kv_heads * shape().head_dim, model_.weights().compute()};
   return Rows(batch, computation, std::vector<RowForm>(layers.size(), form),
-              [&](const Batch& read) { return model_.KeysValues(read, layers); });
+              [this, kept = std::vector<int>(layers.begin(), layers.end())](const Batch& of) {
+                return model_.KeysValues(of, kept);
+              });
 }
 
 Tensor FrozenTarget::Embeddings(const Tensor& ids) const {
@@ -146,7 +152,9 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
                       FrozenTarget::Open(recipe.Text("target"), ComputeType(recipe), device));
   if (recipe.feature_cache > 0) {
     const auto limit = static_cast<uint64_t>(recipe.feature_cache / recipe.workers);
-    FT_RETURN_IF_ERROR(target->UseCache(FeaturePath(options), limit, !options.quiet));
+    const ThreadShares threads = ThreadSharesOf(recipe);
+    FT_RETURN_IF_ERROR(target->UseCache(FeaturePath(options), limit, !options.quiet,
+                                        threads.reading, threads.reads_ahead));
   }
   const LlamaShape& s = target->shape();
   recipe.vocab = s.vocab;

@@ -28,8 +28,9 @@ class FrozenTarget {
                                                     torch::Device device);
 
   // Makes Features and KeysValues cache their results in the file at `path` (feature_file.h), up to
-  // `limit` bytes. `report`: as in FeatureCache. Errors: those of FeatureFile::Open.
-  Status UseCache(const std::string& path, uint64_t limit, bool report);
+  // `limit` bytes. The rest: as in FeatureCache. Errors: those of FeatureFile::Open.
+  Status UseCache(const std::string& path, uint64_t limit, bool report, int reader_threads = 0,
+                  bool reads_ahead = false);
   const FeatureCache* cache() const { return cache_.get(); }  // null without UseCache
 
   const ModelFile& file() const { return *file_; }

@@ -31,6 +31,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kProgressUnits = 100000;
+constexpr int64_t kStepsAhead = 64;  // whose documents the target may read before
 // A step much longer than usual includes a pause (a stopped process, a suspended machine); time
 // beyond the larger of these limits does not count as training time. With a feature cache, usual
 // steps are short, and those that run the target are not.
@@ -112,6 +113,7 @@ class Trainer {
   Result<bool> ShouldContinue();
   std::vector<Batch> NextBatches();
   Result<std::vector<Batch>> NextStep(StepResult& r);
+  void AddComingTo(Batch& batch) const;
   std::vector<Batch> HeldOutBatches() const;
   Metrics Evaluate(const std::vector<Batch>& batches);
   Result<StepResult> Step();
@@ -197,7 +199,18 @@ std::vector<Batch> Trainer::NextBatches() {
     for (int64_t s = 0; s < recipe_.batch; ++s) sequences.push_back(packer_.At(first + s));
     batches.push_back(MakeBatch(corpus_, sequences, recipe_.length, number, device_));
   }
+  if (recipe_.target_length > 0 && !batches.empty()) AddComingTo(batches.back());
   return batches;
+}
+
+// Adds the sequences of this worker's next steps.
+void Trainer::AddComingTo(Batch& batch) const {
+  const std::span<const Sequence> coming =
+      packer_.Coming(state_.sequences, kStepsAhead * recipe_.batch * recipe_.accumulate);
+  for (size_t i = 0; i < coming.size(); ++i) {
+    const int64_t of_step = static_cast<int64_t>(i) / recipe_.batch % recipe_.accumulate;
+    if (of_step % workers_.count() == workers_.rank()) AddComing(corpus_, coming[i], batch);
+  }
 }
 
 // Returns the batches of the first recipe_.eval_sequences held-out sequences, or of fewer if a
@@ -485,7 +498,7 @@ Status Train(const TrainOptions& requested) {
   FT_RETURN_IF_ERROR(CheckDataAreApart(r, options.data_base, options.out));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                       Workers::Start(static_cast<int>(r.workers), options.command));
-  FT_RETURN_IF_ERROR(SetThreads(r, *workers));
+  FT_RETURN_IF_ERROR(SetThreads(r));
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r, *workers));
   options.rank = workers->rank();
   options.quiet = options.quiet || !workers->leads();

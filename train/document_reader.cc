@@ -1,0 +1,92 @@
+#include "document_reader.h"
+
+#include <ATen/Parallel.h>
+#include <omp.h>
+#include <torch/types.h>
+
+namespace foretoken::train {
+
+using torch::Tensor;
+
+DocumentReader::DocumentReader(FeatureFile& file, int threads, bool reads_ahead)
+    : file_(file), threads_(threads), reads_ahead_(reads_ahead), thread_([this] { Run(); }) {}
+
+DocumentReader::~DocumentReader() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void DocumentReader::SetComing(const DocumentWork& work, const std::vector<ReadPiece>& coming) {
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = work;
+    coming_ = coming;
+    next_ = 0;
+  }
+  changed_.notify_all();
+}
+
+std::vector<Tensor> DocumentReader::Read(const DocumentWork& work, const ReadPiece& piece) {
+  Request request{work, piece, {}, {}, false};
+  std::unique_lock lock(mutex_);
+  request_ = &request;
+  changed_.notify_all();
+  changed_.wait(lock, [&] { return request.is_done; });
+  if (request.fault) std::rethrow_exception(request.fault);
+  return request.rows;
+}
+
+// Finds the next coming piece whose rows are not in the file.
+bool DocumentReader::NextComing(ReadPiece& piece) {
+  if (!reads_ahead_) return false;
+  for (; next_ < coming_.size(); ++next_) {
+    if (file_.Has(KeyOfRead(work_.computation, coming_[next_]))) continue;
+    piece = coming_[next_++];
+    return true;
+  }
+  return false;
+}
+
+void DocumentReader::Run() {
+  at::get_num_threads();  // libtorch sets its number once in every thread
+  omp_set_num_threads(threads_);
+  const torch::NoGradGuard no_grad;
+  std::unique_lock lock(mutex_);
+  while (!stops_) {
+    ReadPiece coming;
+    if (Request* request = request_) {
+      request_ = nullptr;
+      lock.unlock();
+      try {
+        if (!file_.Has(KeyOfRead(request->work.computation, request->piece))) {
+          request->rows = ReadDocument(request->work, request->piece, torch::kCPU, file_);
+        }
+      } catch (...) {
+        request->fault = std::current_exception();
+      }
+      lock.lock();
+      request->is_done = true;
+      changed_.notify_all();
+    } else if (NextComing(coming)) {
+      const DocumentWork work = work_;
+      lock.unlock();
+      bool is_stored = false;
+      try {
+        ReadDocument(work, coming, torch::kCPU, file_);
+        is_stored = file_.Has(KeyOfRead(work.computation, coming));
+      } catch (...) {
+        // The same fault meets whoever asks for the piece.
+      }
+      lock.lock();
+      if (!is_stored) reads_ahead_ = false;  // the file is full
+    } else {
+      changed_.wait(lock);
+    }
+  }
+}
+
+}  // namespace foretoken::train

@@ -1,0 +1,56 @@
+// Reads documents with the target in a thread of its own, so that training need not wait for it.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "document_rows.h"
+
+namespace foretoken::train {
+
+// All documents are read by this thread, with one number of threads, whoever needs them first: so
+// their rows have the same bits in a run that was resumed.
+class DocumentReader {
+ public:
+  // `threads`: libtorch's in this thread. `reads_ahead`: whether documents are read before they are
+  // needed. Keeps a reference to `file`.
+  DocumentReader(FeatureFile& file, int threads, bool reads_ahead);
+  DocumentReader(const DocumentReader&) = delete;
+  DocumentReader& operator=(const DocumentReader&) = delete;
+  ~DocumentReader();
+
+  // Sets what comes next: pieces in the order in which they are needed.
+  void SetComing(const DocumentWork& work, const std::vector<ReadPiece>& coming);
+  // Returns the rows of the piece's document, or nothing if the file has the piece by now. Rethrows
+  // what the computation throws.
+  std::vector<torch::Tensor> Read(const DocumentWork& work, const ReadPiece& piece);
+
+ private:
+  struct Request {
+    DocumentWork work;
+    ReadPiece piece;
+    std::vector<torch::Tensor> rows;
+    std::exception_ptr fault;
+    bool is_done = false;
+  };
+
+  void Run();
+  bool NextComing(ReadPiece& piece);
+
+  FeatureFile& file_;
+  const int threads_;
+  bool reads_ahead_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool stops_ = false;
+  Request* request_ = nullptr;
+  DocumentWork work_;  // of coming_
+  std::vector<ReadPiece> coming_;
+  size_t next_ = 0;  // of coming_
+  std::thread thread_;
+};
+
+}  // namespace foretoken::train
