@@ -10,12 +10,13 @@ namespace {
 
 constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
 constexpr int64_t kMinTrialSteps = 4, kMaxTrialSteps = 50;
-constexpr double kTrialShare = 0.02;      // the trial's share of the budget
-constexpr double kTrialProgress = 0.002;  // progress that a step of the trial counts for
-constexpr double kUsualWarmup = 0.05;     // share of the schedule, if the recipe sets none
-constexpr double kFirstRate = 0.1;        // smallest share of the full rate during warm-up
-constexpr int64_t kMinStepsPerPlan = 5;   // minimum steps from a plan to its update
-constexpr int64_t kUpdatesPerPlan = 6;    // a plan is updated after 1 / 6 of its steps
+constexpr double kTrialShare = 0.02;  // the trial's share of the budget
+// Progress that a step of the trial counts for: it begins the warm-up, however long that will be.
+constexpr double kTrialProgress = 0.0002;
+constexpr double kUsualWarmup = 0.05;    // share of the schedule, if the recipe sets none
+constexpr double kFirstRate = 0.1;       // smallest share of the full rate during warm-up
+constexpr int64_t kMinStepsPerPlan = 5;  // minimum steps from a plan to its update
+constexpr int64_t kUpdatesPerPlan = 6;   // a plan is updated after 1 / 6 of its steps
 // A new plan keeps the old one's last step if that is off by less than this share of the budget.
 constexpr double kMaxDeviation = 0.01;
 constexpr double kEvaluationShare = 0.06;  // the evaluations' share of the budget
@@ -72,9 +73,23 @@ bool EvaluationDue(const Recipe& r, const RunState& s) {
   return EvaluationsUpTo(r, s, progress) > EvaluationsUpTo(r, s, PlannedProgress(s, s.step - 1));
 }
 
-bool PlanForBudget(const Recipe& r, int64_t eval_batches, RunState& s) {
+double SecondsFor(double steps, double pace, const ReadingLeft& reading) {
+  const double while_reading = std::min(steps, reading.steps);
+  if (while_reading <= 0.0) return steps * pace;
+  const double reads = reading.seconds * while_reading / reading.steps;
+  const double hidden = reading.is_ahead ? std::min(reads, while_reading * pace) : 0.0;
+  return steps * pace + reads - hidden;
+}
+
+double StepsWithin(double seconds, double pace, const ReadingLeft& reading) {
+  const double until_read = SecondsFor(reading.steps, pace, reading);
+  if (seconds < until_read) return reading.steps * seconds / until_read;
+  return reading.steps + (seconds - until_read) / std::max(pace, 1e-9);
+}
+
+bool PlanForBudget(const Recipe& r, int64_t eval_batches, const ReadingLeft& reading, RunState& s) {
   BudgetPlan& p = s.plan;
-  const double training_seconds = s.seconds - s.evaluating;
+  const double training_seconds = s.seconds - s.evaluating - s.waiting;
   if (s.step <= kSlowSteps) {
     p.from = s.step;
     p.seconds = training_seconds;
@@ -95,11 +110,13 @@ bool PlanForBudget(const Recipe& r, int64_t eval_batches, RunState& s) {
   const double evaluations = Evaluations(r, s) - EvaluationsUpTo(r, s, progress);
   const double seconds_left =
       r.budget - SecondsAfterTraining(r) - s.seconds - evaluations * s.evaluation;
-  const double steps = std::clamp(std::floor(seconds_left / std::max(pace, 1e-9)), 1.0, 1e12);
+  const double steps = std::clamp(std::floor(StepsWithin(seconds_left, pace, reading)), 1.0, 1e12);
   int64_t end = s.step + static_cast<int64_t>(steps);
   const double deviation = pace * std::abs(static_cast<double>(end - p.end));
   if (!is_first_plan && deviation < kMaxDeviation * r.budget) end = p.end;
-  p = {s.step, end, progress, training_seconds, p.eval_batches};
+  // The trial did not know how much of the run it was.
+  const double share = static_cast<double>(s.step) / static_cast<double>(end);
+  p = {s.step, end, is_first_plan ? share : progress, training_seconds, p.eval_batches};
   return is_first_plan;
 }
 

@@ -6,6 +6,8 @@
 // of the run's state, which checkpoints contain, so a resumed run keeps its plan.
 #pragma once
 
+#include <cstdint>
+
 #include "checkpoint_file.h"
 
 namespace foretoken::train {
@@ -22,9 +24,31 @@ double NextRate(const Recipe& recipe, const RunState& state);
 // Whether the held-out data are to be evaluated after the last finished step.
 bool EvaluationDue(const Recipe& recipe, const RunState& state);
 
+// What the target has read of the data so far, if it keeps the rows of whole documents.
+struct TargetReading {
+  double waited = 0.0;   // seconds that others waited for it
+  double seconds = 0.0;  // that it read
+  int64_t rows = 0;      // stored in this time
+  int64_t stored = 0;    // in all, by earlier processes too
+  bool is_ahead = false;
+};
+
+// What the target still has to read of the data (document_reader.h).
+struct ReadingLeft {
+  double steps = 0.0;     // steps until it has read all
+  double seconds = 0.0;   // that reading it takes
+  bool is_ahead = false;  // whether it reads while training goes on
+};
+// Returns the seconds that `steps` further steps take, each `pace` seconds without waiting for the
+// target.
+double SecondsFor(double steps, double pace, const ReadingLeft& reading);
+// Returns the number of further steps that take so many seconds.
+double StepsWithin(double seconds, double pace, const ReadingLeft& reading);
+
 // Makes or updates the plan after a step and its evaluation. `eval_batches` (1 or more): the number
 // of held-out batches. The first plan sets state.plan.eval_batches to as many of them as the budget
 // has time for. Returns true if this call made the first plan. REQUIRES: recipe.budget > 0.
-bool PlanForBudget(const Recipe& recipe, int64_t eval_batches, RunState& state);
+bool PlanForBudget(const Recipe& recipe, int64_t eval_batches, const ReadingLeft& reading,
+                   RunState& state);
 
 }  // namespace foretoken::train

@@ -40,7 +40,7 @@ SimulatedRun Simulate(const Recipe& recipe, Pace pace, double evaluation) {
       s.evaluating += evaluation;
       s.seconds += evaluation;
     }
-    PlanForBudget(recipe, 8, s);
+    PlanForBudget(recipe, 8, {}, s);
     run.progress.push_back(ProgressOf(recipe, s));
   }
   return run;
@@ -53,6 +53,38 @@ Recipe BudgetRecipe(double budget) {
   recipe.lr = 1.0;
   recipe.min_lr = 0.02;
   return recipe;
+}
+
+// A target that reads documents slows the steps of the first epoch only.
+TEST(BudgetTest, StepsTakeLongerWhileTheTargetReads) {
+  const ReadingLeft in_turns{.steps = 100, .seconds = 200}, ahead{100, 200, true},
+      fast{100, 20, true};
+  EXPECT_DOUBLE_EQ(SecondsFor(1000, 0.5, {}), 500.0);
+  EXPECT_DOUBLE_EQ(SecondsFor(1000, 0.5, in_turns), 700.0);
+  EXPECT_DOUBLE_EQ(SecondsFor(50, 0.5, in_turns), 125.0);
+  EXPECT_DOUBLE_EQ(SecondsFor(1000, 0.5, ahead), 650.0);  // 200 s for the first 100 steps
+  EXPECT_DOUBLE_EQ(SecondsFor(1000, 0.5, fast), 500.0);
+  for (const ReadingLeft& reading : {ReadingLeft(), in_turns, ahead, fast}) {
+    for (const double steps : {30.0, 100.0, 700.0}) {
+      EXPECT_NEAR(StepsWithin(SecondsFor(steps, 0.5, reading), 0.5, reading), steps, 1e-9);
+    }
+  }
+}
+
+TEST(BudgetTest, PlansForTheStepsAfterTheReading) {
+  const Recipe recipe = BudgetRecipe(1000.0);
+  RunState s;
+  s.step = 1;
+  s.seconds = 2.0;
+  PlanForBudget(recipe, 8, {}, s);
+  s.step = 51;
+  s.seconds = 2.0 + 50 * 2.0;  // half a second of training a step
+  s.waiting = 50 * 1.5;
+  EXPECT_TRUE(PlanForBudget(recipe, 1, {.steps = 100, .seconds = 200, .is_ahead = true}, s));
+  // 818 s are left without 80 for the work after training: 200 for 100 steps, then 2 steps a
+  // second, less an evaluation of half a second or more.
+  EXPECT_NEAR(static_cast<double>(s.plan.end), 51 + 100 + 2 * (1000 - 102 - 80 - 200), 40);
+  EXPECT_NEAR(s.plan.progress, 51.0 / static_cast<double>(s.plan.end), 1e-12);
 }
 
 TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
@@ -394,9 +426,9 @@ TEST(ForecastTest, ExpectsNothingOfARunThatStartsFromTrainedWeights) {
   recipe.method = "hass";
   recipe.steps = 1000;
   const RunState state{.step = 10, .sequences = 10, .tokens = 900, .seconds = 1.0};
-  EXPECT_THAT(DescribeForecast(recipe, Corpus(), state), testing::HasSubstr("\nexpect: "));
+  EXPECT_THAT(DescribeForecast(recipe, Corpus(), {}, state), testing::HasSubstr("\nexpect: "));
   recipe.init = "runs/a";
-  EXPECT_THAT(DescribeForecast(recipe, Corpus(), state),
+  EXPECT_THAT(DescribeForecast(recipe, Corpus(), {}, state),
               testing::Not(testing::HasSubstr("expect: ")));
 }
 

@@ -74,6 +74,7 @@ Status ReadPlan(const Json& json, const std::string& path, RunState& s) {
   FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "progress", s.plan.progress));
   FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "seconds", s.plan.seconds));
   FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "evaluating", s.evaluating));
+  FT_RETURN_IF_ERROR(ReadMeasure(plan, path, "waiting", s.waiting));
   return ReadMeasure(plan, path, "evaluation", s.evaluation);
 }
 
@@ -138,13 +139,10 @@ TensorRecord InfoRecord(const CheckpointInfo& info) {
                {"heldout", s.heldout}};
   if (!s.alpha.empty()) json["alpha"] = s.alpha;
   if (info.recipe.budget > 0.0) {
-    json["plan"] = {{"from", s.plan.from},
-                    {"end", s.plan.end},
-                    {"progress", s.plan.progress},
-                    {"seconds", s.plan.seconds},
-                    {"evaluating", s.evaluating},
-                    {"evaluation", s.evaluation},
-                    {"eval_batches", s.plan.eval_batches}};
+    json["plan"] = {{"from", s.plan.from},         {"end", s.plan.end},
+                    {"progress", s.plan.progress}, {"seconds", s.plan.seconds},
+                    {"evaluating", s.evaluating},  {"waiting", s.waiting},
+                    {"evaluation", s.evaluation},  {"eval_batches", s.plan.eval_batches}};
   }
   if (!info.begun.empty()) json["begun"] = info.begun;
   const std::string text = JsonText(json);

@@ -33,6 +33,7 @@ struct RunState {
   std::vector<double> alpha = {};
   // For a run with a budget: seconds of all evaluations so far, and of one evaluation (0: unknown).
   double evaluating = 0.0, evaluation = 0.0;
+  double waiting = 0.0;  // seconds of waiting for the target to read the data for the first time
   BudgetPlan plan = {};
 };
 

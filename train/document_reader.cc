@@ -4,12 +4,24 @@
 #include <omp.h>
 #include <torch/types.h>
 
+#include <chrono>
+
 namespace foretoken::train {
 
 using torch::Tensor;
 
 DocumentReader::DocumentReader(FeatureFile& file, int threads, bool reads_ahead)
     : file_(file), threads_(threads), reads_ahead_(reads_ahead), thread_([this] { Run(); }) {}
+
+double DocumentReader::seconds() const {
+  const std::lock_guard lock(mutex_);
+  return seconds_;
+}
+
+bool DocumentReader::reads_ahead() const {
+  const std::lock_guard lock(mutex_);
+  return reads_ahead_;
+}
 
 DocumentReader::~DocumentReader() {
   {
@@ -51,6 +63,15 @@ bool DocumentReader::NextComing(ReadPiece& piece) {
   return false;
 }
 
+std::vector<Tensor> DocumentReader::ReadTimed(const DocumentWork& work, const ReadPiece& piece) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Tensor> rows = ReadDocument(work, piece, torch::kCPU, file_);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  const std::lock_guard lock(mutex_);
+  seconds_ += passed.count();
+  return rows;
+}
+
 void DocumentReader::Run() {
   at::get_num_threads();  // libtorch sets its number once in every thread
   omp_set_num_threads(threads_);
@@ -63,7 +84,7 @@ void DocumentReader::Run() {
       lock.unlock();
       try {
         if (!file_.Has(KeyOfRead(request->work.computation, request->piece))) {
-          request->rows = ReadDocument(request->work, request->piece, torch::kCPU, file_);
+          request->rows = ReadTimed(request->work, request->piece);
         }
       } catch (...) {
         request->fault = std::current_exception();
@@ -76,7 +97,7 @@ void DocumentReader::Run() {
       lock.unlock();
       bool is_stored = false;
       try {
-        ReadDocument(work, coming, torch::kCPU, file_);
+        ReadTimed(work, coming);
         is_stored = file_.Has(KeyOfRead(work.computation, coming));
       } catch (...) {
         // The same fault meets whoever asks for the piece.

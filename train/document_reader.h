@@ -27,6 +27,8 @@ class DocumentReader {
   // Returns the rows of the piece's document, or nothing if the file has the piece by now. Rethrows
   // what the computation throws.
   std::vector<torch::Tensor> Read(const DocumentWork& work, const ReadPiece& piece);
+  double seconds() const;  // of reading, so far
+  bool reads_ahead() const;
 
  private:
   struct Request {
@@ -38,14 +40,15 @@ class DocumentReader {
   };
 
   void Run();
+  std::vector<torch::Tensor> ReadTimed(const DocumentWork& work, const ReadPiece& piece);
   bool NextComing(ReadPiece& piece);
 
   FeatureFile& file_;
   const int threads_;
-  bool reads_ahead_;
-  std::mutex mutex_;  // guards what follows
+  mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  bool stops_ = false;
+  bool stops_ = false, reads_ahead_;
+  double seconds_ = 0.0;
   Request* request_ = nullptr;
   DocumentWork work_;  // of coming_
   std::vector<ReadPiece> coming_;

@@ -1,6 +1,7 @@
 #include "feature_cache.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 
@@ -48,10 +49,20 @@ void Scatter(const std::vector<std::byte>& payload, const BatchPiece& piece,
 
 FeatureCache::FeatureCache(std::unique_ptr<FeatureFile> file, bool report, int reader_threads,
                            bool reads_ahead)
-    : file_(std::move(file)), report_(report) {
+    : file_(std::move(file)), report_(report), begun_bytes_(file_->bytes()) {
   if (reader_threads > 0) {
     reader_ = std::make_unique<DocumentReader>(*file_, reader_threads, reads_ahead);
   }
+}
+
+TargetReading FeatureCache::reading() const {
+  if (row_bytes_ == 0) return {};
+  const auto rows = [&](uint64_t bytes) { return static_cast<int64_t>(bytes / row_bytes_); };
+  return {.waited = waited_,
+          .seconds = reader_ != nullptr ? reader_->seconds() : read_seconds_,
+          .rows = rows(file_->bytes() - begun_bytes_),
+          .stored = rows(file_->bytes()),
+          .is_ahead = reader_ != nullptr && reader_->reads_ahead()};
 }
 
 FeatureCache::~FeatureCache() {
@@ -83,7 +94,10 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& co
     if (!Read(found, piece)) found.missing.push_back(piece);
   }
   const DocumentWork work{computation, compute, batch.length};
-  if (reader_ != nullptr && !batch.coming.empty()) reader_->SetComing(work, batch.coming);
+  if (!batch.coming.empty()) {
+    row_bytes_ = found.row_bytes;
+    if (reader_ != nullptr) reader_->SetComing(work, batch.coming);
+  }
   ++asked_;
   if (found.missing.empty()) {
     ++served_;
@@ -118,9 +132,13 @@ void FeatureCache::ComputeDocuments(Found& found, const DocumentWork& work) {
   for (const BatchPiece& piece : found.missing) {
     // It may just have been stored, with another piece of its document.
     while (!Read(found, piece)) {
+      const auto start = std::chrono::steady_clock::now();
       const std::vector<Tensor> rows =
           reader_ != nullptr ? reader_->Read(work, *piece.read)
                              : ReadDocument(work, *piece.read, found.batch.ids.device(), *file_);
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+      waited_ += passed.count();
+      if (reader_ == nullptr) read_seconds_ += passed.count();
       for (size_t i = 0; i < rows.size(); ++i) {
         found.rows[i]
             .narrow(0, piece.row, piece.count)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "budget.h"
 #include "document_reader.h"
 #include "document_rows.h"
 #include "feature_file.h"
@@ -58,6 +59,7 @@ class FeatureCache {
 
   int64_t asked() const { return asked_; }  // calls of Rows
   uint64_t stored_bytes() const { return file_->bytes(); }
+  TargetReading reading() const;
   int64_t served() const { return served_; }  // calls of Rows that did not run the target
 
  private:
@@ -69,8 +71,11 @@ class FeatureCache {
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;
-  std::unique_ptr<DocumentReader> reader_;  // null: documents are read where they are needed
-  std::vector<std::byte> payload_;          // a piece's rows of each tensor, concatenated
+  uint64_t begun_bytes_;                      // of the file, when it was opened
+  size_t row_bytes_ = 0;                      // of the documents that coming batches need
+  double waited_ = 0.0, read_seconds_ = 0.0;  // read_seconds_: without a reader
+  std::unique_ptr<DocumentReader> reader_;    // null: documents are read where they are needed
+  std::vector<std::byte> payload_;            // a piece's rows of each tensor, concatenated
 };
 
 }  // namespace foretoken::train

@@ -111,9 +111,10 @@ double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus) {
   return tokens;
 }
 
-std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const RunState& s) {
+std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const ReadingLeft& reading,
+                             const RunState& s) {
   const double done = static_cast<double>(s.step), progress = ProgressOf(r, s);
-  const double pace = (s.seconds - s.evaluating) / done;
+  const double pace = (s.seconds - s.evaluating - s.waiting) / done;
   double steps = done;
   if (s.plan.end != 0) {
     steps = static_cast<double>(s.plan.end);
@@ -121,7 +122,7 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const RunSta
     steps = std::round(done / progress);
   }
   const double tokens = static_cast<double>(s.tokens) / done * steps;
-  double seconds = s.seconds + (steps - done) * pace;
+  double seconds = s.seconds + SecondsFor(steps - done, pace, reading);
   if (r.budget > 0.0) seconds = r.budget;
   std::string text =
       NumberText("estimate: %.0f steps", steps) + " learn " + Counted(tokens) + " tokens";

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "budget.h"
 #include "checkpoint_file.h"
 #include "corpus.h"
 
@@ -37,6 +38,7 @@ double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus);
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
 // this machine", and a second line with the tau of a recorded run after as many tokens, if the
 // method has one. REQUIRES: at least one step was taken.
-std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const RunState& state);
+std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const ReadingLeft& reading,
+                             const RunState& state);
 
 }  // namespace foretoken::train

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "budget.h"
 #include "checkpoint.h"
 #include "checkpoint_file.h"
 #include "corpus.h"
@@ -43,6 +44,7 @@ struct Prepared {
   Recipe recipe;  // with the fields that data or target determine
   Corpus corpus;
   std::unique_ptr<Task> task;
+  std::function<TargetReading()> reading;  // null: the method has no target
 };
 
 struct Method {

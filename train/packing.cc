@@ -130,6 +130,14 @@ std::span<const Sequence> Packer::Coming(int64_t counter, int64_t count) const {
       .subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(count, size - first)));
 }
 
+int64_t Packer::inputs_in_epoch() const {
+  int64_t inputs = 0;
+  for (const Sequence& sequence : sequences_) {
+    for (const Piece& piece : sequence) inputs += piece.count;
+  }
+  return inputs;
+}
+
 std::vector<Sequence> Packer::HeldOut() const {
   std::vector<Piece> pieces;
   for (const CorpusDocument& d : corpus_.documents) {

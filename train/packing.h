@@ -42,6 +42,8 @@ class Packer {
   int64_t epoch() const { return epoch_; }
   int64_t sequences_in_epoch() const { return static_cast<int64_t>(sequences_.size()); }
 
+  int64_t inputs_in_epoch() const;  // padding not included
+
   // Packs the held-out documents, each once, in a fixed random order.
   std::vector<Sequence> HeldOut() const;
 

@@ -179,4 +179,9 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
                           std::move(target)};
 }
 
+Prepared StartOf(DraftPreparation& draft) {
+  return {std::move(draft.recipe), std::move(draft.corpus), nullptr,
+          [target = draft.target] { return target->reading(); }};
+}
+
 }  // namespace foretoken::train

@@ -32,6 +32,8 @@ class FrozenTarget {
   Status UseCache(const std::string& path, uint64_t limit, bool report, int reader_threads = 0,
                   bool reads_ahead = false);
   const FeatureCache* cache() const { return cache_.get(); }  // null without UseCache
+  // What has been read of documents; nothing without a cache.
+  TargetReading reading() const { return cache_ ? cache_->reading() : TargetReading(); }
 
   const ModelFile& file() const { return *file_; }
   const LlamaShape& shape() const { return model_.shape(); }
@@ -84,10 +86,12 @@ struct DraftPreparation {
 // Opens the target, encodes the data with its tokenizer and writes the ranking of its tokens.
 // Errors: a target that cannot be used; those of PrepareData.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
+// Moves recipe and corpus of a prepared draft to the inputs of its training, which lack the task.
+Prepared StartOf(DraftPreparation& draft);
 // Constructs the task DraftTask(recipe, target, device) of a prepared draft.
 template <typename DraftTask>
 Prepared WithTask(DraftPreparation draft, torch::Device device) {
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  Prepared prepared = StartOf(draft);
   prepared.task = std::make_unique<DraftTask>(prepared.recipe, std::move(draft.target), device);
   return prepared;
 }

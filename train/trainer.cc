@@ -86,6 +86,7 @@ class Trainer {
         recipe_(std::move(prepared.recipe)),
         corpus_(std::move(prepared.corpus)),
         task_(std::move(prepared.task)),
+        target_reading_(std::move(prepared.reading)),
         device_(device),
         workers_(workers),
         packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed, recipe_.target_length),
@@ -120,6 +121,8 @@ class Trainer {
   Status Update(const std::vector<Batch>& batches, int64_t update, StepResult& r);
   Status SumOverWorkers(StepResult& r);
   void CountTime(double seconds);
+  double Waited() const { return target_reading_ ? target_reading_().waited : 0.0; }
+  ReadingLeft Reading() const;
   double Now() const { return options_.clock(); }
   double CurrentProgress() const { return ProgressOf(recipe_, state_); }
   bool Plan(int64_t steps);
@@ -139,6 +142,7 @@ class Trainer {
   Recipe recipe_;
   const Corpus corpus_;
   const std::unique_ptr<Task> task_;
+  const std::function<TargetReading()> target_reading_;
   torch::Device device_;
   Workers& workers_;
   Packer packer_;
@@ -330,6 +334,20 @@ void Trainer::CountTime(double seconds) {
   state_.seconds += counted;
 }
 
+// Returns what the target still has to read. It reads all documents in the first epoch.
+ReadingLeft Trainer::Reading() const {
+  if (!target_reading_ || packer_.epoch() != 0) return {};
+  const TargetReading read = target_reading_();
+  if (read.rows == 0) return {};
+  const auto rows_left =
+      static_cast<double>(std::max<int64_t>(0, packer_.inputs_in_epoch() - read.stored));
+  const auto sequences_left =
+      static_cast<double>(std::max<int64_t>(0, packer_.sequences_in_epoch() - state_.sequences));
+  return {.steps = sequences_left / static_cast<double>(recipe_.batch * recipe_.accumulate),
+          .seconds = rows_left * read.seconds / static_cast<double>(read.rows),
+          .is_ahead = read.is_ahead};
+}
+
 // Updates the plan of a run with a budget. Returns true once per process, when the run's duration
 // is first known in it. `steps`: steps taken by this process.
 bool Trainer::Plan(int64_t steps) {
@@ -341,7 +359,8 @@ bool Trainer::Plan(int64_t steps) {
   if (recipe_.budget > 0.0) {
     const bool was_planned = state_.plan.end != 0;
     const int64_t batches = std::max<int64_t>(1, recipe_.eval_sequences / recipe_.batch);
-    is_first_forecast = PlanForBudget(recipe_, batches, state_) || (was_planned && steps == 1);
+    is_first_forecast =
+        PlanForBudget(recipe_, batches, Reading(), state_) || (was_planned && steps == 1);
   }
   return is_first_forecast;
 }
@@ -459,14 +478,17 @@ Status Trainer::Run() {
       progress = std::make_unique<Progress>("train", kProgressUnits, options_.quiet);
       progress->Update(ProgressUnits());
     }
+    const double waited = Waited();
     FT_ASSIGN_OR_RETURN(const StepResult r, Step());
     if (!workers_.leads()) continue;
     CountTime(r.seconds);
+    // Waiting in later epochs, because the cache is full, is a part of their pace.
+    if (packer_.epoch() == 0) state_.waiting += Waited() - waited;
     FT_RETURN_IF_ERROR(Log(r));
     if (Plan(steps)) {
       progress.reset();  // ends the bar's line; the next bar starts with the run's duration known
       if (!options_.quiet) {
-        std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, state_).c_str());
+        std::fprintf(stderr, "%s\n", DescribeForecast(recipe_, corpus_, Reading(), state_).c_str());
       }
       progress = std::make_unique<Progress>("train", kProgressUnits, options_.quiet);
     }

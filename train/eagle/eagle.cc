@@ -41,7 +41,8 @@ EagleLossOptions LossOptions(const Recipe& r) {
 }
 
 // Returns the options of the module's weights, with initial values as the setting `start` says.
-WeightOptions StartOf(const Recipe& recipe, torch::Device device, const FrozenTarget& target) {
+WeightOptions InitialWeights(const Recipe& recipe, torch::Device device,
+                             const FrozenTarget& target) {
   WeightOptions options = WeightOptionsOf(recipe, device);
   const std::string start = recipe.Text("start");
   if (start == "random") return options;
@@ -81,7 +82,7 @@ class EagleTask final : public DraftTask {
             const std::vector<int64_t>& scored)
       : target_(std::move(target)),
         head_(target_->head(), scored),
-        module_(target_->shape(), StartOf(recipe, device, *target_),
+        module_(target_->shape(), InitialWeights(recipe, device, *target_),
                 recipe.Number("fc_bias") != 0.0),
         options_(LossOptions(recipe)),
         noise_(recipe.Number("noise")),
@@ -238,7 +239,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   const int64_t vocab = draft.target->shape().vocab;
   std::vector<int64_t> scored;
   if (count > 0 && count < vocab) scored = CommonTokens(draft.ranking, count);
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  Prepared prepared = StartOf(draft);
   prepared.task =
       std::make_unique<EagleTask>(prepared.recipe, std::move(draft.target), device, scored);
   return prepared;

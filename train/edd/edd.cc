@@ -171,7 +171,7 @@ Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_RETURN_IF_ERROR(CheckSettings(options.recipe));
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
   FT_ASSIGN_OR_RETURN(const int tap, TapOf(draft.recipe));
-  Prepared prepared{std::move(draft.recipe), std::move(draft.corpus), nullptr};
+  Prepared prepared = StartOf(draft);
   prepared.task = std::make_unique<EddTask>(prepared.recipe, tap, std::move(draft.target), device);
   return prepared;
 }
