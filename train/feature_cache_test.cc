@@ -158,30 +158,42 @@ TEST_F(FeatureCacheTest, OnePassOfTheTargetServesAllPiecesOfADocument) {
   EXPECT_FALSE(ask(50, 30));  // the target reads more before it
 }
 
-// Documents of coming batches are read before a batch asks for them. A full file ends that, and
-// pieces are still computed.
+// The engine reads the documents of coming batches before a batch asks for them. A full file ends
+// that, and pieces are still computed.
 TEST_F(FeatureCacheTest, ReadsDocumentsOfComingBatches) {
   const auto batch_of = [&](int64_t first) {
     const Sequence sequence = {{first, 10, /*read_first=*/first, 20}};
     return MakeBatch(corpus_, {&sequence, 1}, 10, 0, torch::kCPU);
   };
+  const auto use_reader = [&](const char* file, uint64_t limit, bool reads_ahead) {
+    cached_ = OpenTarget();
+    const Status cache =
+        cached_->UseCache(directory_ + file, limit, false, /*reader_threads=*/1, reads_ahead);
+    ASSERT_TRUE(cache.ok()) << cache.error().message;
+  };
+  use_reader("/asked.bin", 1 << 24, false);
+  std::map<int64_t, Tensor> rows;
+  for (const int64_t first : {0, 20, 40}) {
+    rows[first] = cached_->Features(batch_of(first));
+    ExpectNear(rows[first], plain_->Features(batch_of(first)), 0.05);  // the engine's own rounding
+    HiddenState expected{1, {}}, found{1, {}};
+    plain_->Features(batch_of(first), &expected);
+    ExpectBitIdentical(cached_->Features(batch_of(first), &found), rows[first]);
+    ExpectNear(found.value, expected.value, 0.05);
+  }
   const uint64_t rows_bytes = 3 * 20 * plain_->shape().hidden * sizeof(float);
   for (const bool has_room : {true, false}) {
     SCOPED_TRACE(has_room);
-    cached_ = OpenTarget();
-    const std::string path = directory_ + (has_room ? "/room.bin" : "/full.bin");
-    const Status cache = cached_->UseCache(path, has_room ? 1 << 24 : 1 << 11, false,
-                                           /*reader_threads=*/1, /*reads_ahead=*/true);
-    ASSERT_TRUE(cache.ok()) << cache.error().message;
+    use_reader(has_room ? "/room.bin" : "/full.bin", has_room ? 1 << 24 : 1 << 11, true);
     Batch batch = batch_of(0);
     AddComing(corpus_, {{20, 10, 20, 20}, {40, 10, 40, 20}}, batch);
-    ExpectBitIdentical(cached_->Features(batch), plain_->Features(batch));
+    ExpectBitIdentical(cached_->Features(batch), rows[0]);
     for (int wait = 0; has_room && wait < 5000; ++wait) {
       if (cached_->cache()->stored_bytes() > rows_bytes) break;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (const int64_t first : {20, 40}) {
-      ExpectBitIdentical(cached_->Features(batch_of(first)), plain_->Features(batch_of(first)));
+      ExpectBitIdentical(cached_->Features(batch_of(first)), rows[first]);
     }
     EXPECT_EQ(served(), has_room ? 2 : 0);
   }
@@ -288,8 +300,8 @@ TEST_F(RunTest, KilledRunWithACacheContinuesBitForBit) {
   EXPECT_GT(fs::file_size(run.out + "/features.bin"), 1u << 16);
 }
 
-// Every method learns pieces of documents that the target reads whole, and a cache does not change
-// their losses.
+// Every method learns pieces of documents that the target reads whole. Reading them ahead does not
+// change the losses.
 TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
   const std::string text = directory_ + "/long.txt";
@@ -304,19 +316,21 @@ TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
     r.heldout = 0.2;
     r.length = 16;
     r.target_length = 64;
+    r.feature_cache = 1 << 24;
     r.steps = 12;
     r.warmup = 2;
     r.eval_every = 4;
     for (const Setting& setting : method->settings) {
       if (setting.name == std::string("layer")) r.settings["layer"] = "1";
     }
-    const Status trained = Train(options);
-    ASSERT_TRUE(trained.ok()) << trained.error().message;
-    options.out = out + "_cached";
-    r.feature_cache = 1 << 24;
+    const Status in_turns = Train(options);
+    ASSERT_TRUE(in_turns.ok()) << in_turns.error().message;
+    options.out = out + "_ahead";
+    r.threads = 2;  // one of them reads, so the other trains alone as before
     TrainAndReadCacheUse(options);
     EXPECT_EQ(Losses(out), Losses(options.out));
     options.out = out + "_pieces";
+    r.threads = 1;
     r.target_length = 0;
     const Status of_pieces = Train(options);
     ASSERT_TRUE(of_pieces.ok()) << of_pieces.error().message;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <system_error>
 
 #include "base/json.h"
 #include "data_ranking.h"
@@ -74,7 +75,14 @@ Status FrozenTarget::UseCache(const std::string& path, uint64_t limit, bool repo
                               int reader_threads, bool reads_ahead) {
   const Json owner = FeatureOwner(*file_, c10::toString(model_.weights().compute()));
   FT_ASSIGN_OR_RETURN(std::unique_ptr<FeatureFile> file, FeatureFile::Open(path, owner, limit));
-  cache_ = std::make_unique<FeatureCache>(std::move(file), report, reader_threads, reads_ahead);
+  if (reader_threads > 0) {
+    FT_ASSIGN_OR_RETURN(engine_, EngineTarget::Open(*file_, reader_threads));
+  }
+  try {
+    cache_ = std::make_unique<FeatureCache>(std::move(file), report, reader_threads, reads_ahead);
+  } catch (const std::system_error& fault) {
+    return Error{std::string("cannot start a thread that reads the data: ") + fault.what()};
+  }
   return {};
 }
 
@@ -104,19 +112,32 @@ std::vector<Tensor> FrozenTarget::Rows(const Batch& batch, const std::string& co
 }
 
 Tensor FrozenTarget::Features(const Batch& batch, HiddenState* tap) {
+  const torch::ScalarType type = model_.weights().compute();
   std::string computation = "features";
-  std::vector<RowForm> forms = {{shape().hidden, model_.weights().compute()}};
+  std::vector<RowForm> forms = {{shape().hidden, type}};
+  std::vector<int> indices = {static_cast<int>(shape().layers)};
   if (tap != nullptr) {
     computation += " and state " + std::to_string(tap->index);
     forms.push_back({shape().hidden, torch::kFloat32});
+    indices.push_back(static_cast<int>(tap->index));
   }
-  const int64_t index = tap != nullptr ? tap->index : -1;
-  const std::vector<Tensor> rows = Rows(batch, computation, forms, [this, index](const Batch& of) {
-    HiddenState state{index, {}};
-    std::vector<Tensor> computed = {model_.Features(of, index < 0 ? nullptr : &state)};
-    if (index >= 0) computed.push_back(state.value);
-    return computed;
-  });
+  RowsOf compute;
+  if (engine_ != nullptr && !batch.read.empty()) {
+    computation += " of the engine";
+    compute = [this, type, indices](const Batch& of) {
+      std::vector<Tensor> computed = engine_->HiddenStates(of, indices);
+      computed[0] = computed[0].to(type);
+      return computed;
+    };
+  } else {
+    compute = [this, indices](const Batch& of) {
+      HiddenState state{indices.back(), {}};
+      std::vector<Tensor> computed = {model_.Features(of, indices.size() > 1 ? &state : nullptr)};
+      if (indices.size() > 1) computed.push_back(state.value);
+      return computed;
+    };
+  }
+  const std::vector<Tensor> rows = Rows(batch, computation, forms, compute);
   if (tap != nullptr) tap->value = rows[1];
   return rows[0];
 }

@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "corpus.h"
+#include "engine_target.h"
 #include "feature_cache.h"
 #include "io/model_file.h"
 #include "io/token_ranking.h"
@@ -28,7 +29,8 @@ class FrozenTarget {
                                                     torch::Device device);
 
   // Makes Features and KeysValues cache their results in the file at `path` (feature_file.h), up to
-  // `limit` bytes. The rest: as in FeatureCache. Errors: those of FeatureFile::Open.
+  // `limit` bytes. The rest: as in FeatureCache. Errors: those of FeatureFile::Open; a
+  // thread that cannot be started.
   Status UseCache(const std::string& path, uint64_t limit, bool report, int reader_threads = 0,
                   bool reads_ahead = false);
   const FeatureCache* cache() const { return cache_.get(); }  // null without UseCache
@@ -70,6 +72,7 @@ class FrozenTarget {
 
   std::unique_ptr<ModelFile> file_;
   Llama model_;
+  std::unique_ptr<EngineTarget> engine_;  // null: libtorch reads the documents
   std::unique_ptr<FeatureCache> cache_;
 };
 
