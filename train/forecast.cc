@@ -73,6 +73,11 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
   return text + " (in the target's own answers tau is lower)";
 }
 
+// Seconds of a step, without evaluations and without waiting for the target to read the data.
+double PaceOf(const RunState& s) {
+  return (s.seconds - s.evaluating - s.waiting) / static_cast<double>(s.step);
+}
+
 }  // namespace
 
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden,
@@ -111,10 +116,18 @@ double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus) {
   return tokens;
 }
 
+double SecondsLeft(const Recipe& r, const ReadingLeft& reading, const RunState& s) {
+  if (r.budget > 0.0) {
+    return s.plan.end == 0 ? -1.0 : std::max(0.0, r.budget - SecondsAfterTraining(r) - s.seconds);
+  }
+  const double done = static_cast<double>(s.step);
+  const double steps = std::max(0.0, done / ProgressOf(r, s) - done);
+  return SecondsFor(steps, PaceOf(s), reading);
+}
+
 std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const ReadingLeft& reading,
                              const RunState& s) {
   const double done = static_cast<double>(s.step), progress = ProgressOf(r, s);
-  const double pace = (s.seconds - s.evaluating - s.waiting) / done;
   double steps = done;
   if (s.plan.end != 0) {
     steps = static_cast<double>(s.plan.end);
@@ -122,8 +135,7 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const Readin
     steps = std::round(done / progress);
   }
   const double tokens = static_cast<double>(s.tokens) / done * steps;
-  double seconds = s.seconds + SecondsFor(steps - done, pace, reading);
-  if (r.budget > 0.0) seconds = r.budget;
+  const double seconds = r.budget > 0.0 ? r.budget : s.seconds + SecondsLeft(r, reading, s);
   std::string text =
       NumberText("estimate: %.0f steps", steps) + " learn " + Counted(tokens) + " tokens";
   const double epoch = LossTokensPerEpoch(r, corpus);
@@ -131,7 +143,7 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const Readin
     text += NumberText(", %.2g times", tokens / epoch) + " the " + Counted(epoch) + " of the data";
   }
   text += ", in " + FormatDuration(seconds) + " on this machine";
-  return text + Expectation(r, tokens, pace * done / static_cast<double>(s.tokens));
+  return text + Expectation(r, tokens, PaceOf(s) * done / static_cast<double>(s.tokens));
 }
 
 }  // namespace foretoken::train

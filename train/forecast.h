@@ -35,6 +35,10 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
 // DataSource::weight.
 double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus);
 
+// Returns how long training still takes, without evaluations if the run has no budget; below 0
+// during a budget's trial: unknown. REQUIRES: at least one step was taken.
+double SecondsLeft(const Recipe& recipe, const ReadingLeft& reading, const RunState& state);
+
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
 // this machine", and a second line with the tau of a recorded run after as many tokens, if the
 // method has one. REQUIRES: at least one step was taken.

@@ -415,7 +415,7 @@ void Trainer::Show(const StepResult& r, double peak, Progress& progress) {
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
                   100.0 * rate / peak);
   }
-  progress.Update(ProgressUnits(), note);
+  progress.Update(ProgressUnits(), note, SecondsLeft(recipe_, Reading(), state_));
 }
 
 bool Trainer::CheckpointDue() const {

@@ -45,7 +45,7 @@ Progress::~Progress() {
   if (!finished_ && terminal_ && !quiet_ && last_draw_ != start_) std::fputc('\n', stderr);
 }
 
-void Progress::Update(int64_t done, const std::string& note) {
+void Progress::Update(int64_t done, const std::string& note, double seconds_left) {
   if (before_ < 0) before_ = done;
   // Work done side by side gives its first unit late: the pace is that of the units after it.
   if (paced_ < 0 && done > before_) {
@@ -54,6 +54,7 @@ void Progress::Update(int64_t done, const std::string& note) {
   }
   done_ = done;
   note_ = note;
+  seconds_left_ = seconds_left;
   const double since = SecondsBetween(last_draw_, Clock::now());
   if (since >= (terminal_ ? kTerminalInterval : kLogInterval)) Draw(/*final_line=*/false);
 }
@@ -74,6 +75,8 @@ void Progress::Draw(bool final_line) {
   std::string eta = "--";
   if (final_line) {
     eta = FormatDuration(elapsed);
+  } else if (seconds_left_ >= 0.0) {
+    eta = FormatDuration(seconds_left_);
   } else if (paced_ >= 0 && done_ > paced_) {
     eta = FormatDuration(SecondsBetween(paced_since_, last_draw_) *
                          static_cast<double>(total_ - done_) / static_cast<double>(done_ - paced_));

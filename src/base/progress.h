@@ -14,8 +14,9 @@ class Progress {
   // `total`: units of work. `quiet`: print nothing.
   Progress(std::string label, int64_t total, bool quiet = false);
   ~Progress();
-  // Sets the units done, and an optional note shown after the ETA.
-  void Update(int64_t done, const std::string& note = {});
+  // Sets the units done, and an optional note shown after the ETA. `seconds_left`: the ETA, if the
+  // caller knows better than the pace of the units so far; below 0: it does not.
+  void Update(int64_t done, const std::string& note = {}, double seconds_left = -1.0);
   // Draws the final state and ends the line.
   void Finish(const std::string& note = {});
 
@@ -27,6 +28,7 @@ class Progress {
   int64_t total_, done_ = 0;
   int64_t before_ = -1;  // units that an earlier run had done
   int64_t paced_ = -1;   // units at paced_since_, from where the pace is measured
+  double seconds_left_ = -1.0;
   bool quiet_, terminal_, finished_ = false;
   Clock::time_point start_, paced_since_, last_draw_;
 };
