@@ -67,9 +67,11 @@ TargetReading FeatureCache::reading() const {
 
 FeatureCache::~FeatureCache() {
   if (!report_) return;
-  std::fprintf(stderr, "%s: %ld of %ld batches were served without the target (%.1f MiB)\n",
-               file_->path().c_str(), static_cast<long>(served_), static_cast<long>(asked_),
-               static_cast<double>(file_->bytes()) / (1 << 20));
+  std::fprintf(
+      stderr,
+      "%s: %ld of %ld batches did not wait for the target; the file (%.1f MiB) may be deleted\n",
+      file_->path().c_str(), static_cast<long>(served_), static_cast<long>(asked_),
+      static_cast<double>(file_->bytes()) / (1 << 20));
 }
 
 // The rows of a batch as far as they are known.
