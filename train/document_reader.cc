@@ -100,7 +100,7 @@ void DocumentReader::Run() {
         ReadTimed(work, coming);
         is_stored = file_.Has(KeyOfRead(work.computation, coming));
       } catch (...) {
-        // The same fault meets whoever asks for the piece.
+        // Read reports the same error when the piece is needed.
       }
       lock.lock();
       if (!is_stored) reads_ahead_ = false;  // the file is full

@@ -158,8 +158,8 @@ TEST_F(FeatureCacheTest, OnePassOfTheTargetServesAllPiecesOfADocument) {
   EXPECT_FALSE(ask(50, 30));  // the target reads more before it
 }
 
-// The engine reads the documents of coming batches before a batch asks for them. A full file ends
-// that, and pieces are still computed.
+// The engine reads the documents of coming batches before they are needed. A full file ends that,
+// and pieces are still computed.
 TEST_F(FeatureCacheTest, ReadsDocumentsOfComingBatches) {
   const auto batch_of = [&](int64_t first) {
     const Sequence sequence = {{first, 10, /*read_first=*/first, 20}};
