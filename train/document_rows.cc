@@ -36,15 +36,9 @@ Batch DocumentOf(const ReadPiece& piece, torch::Device device) {
   document.length = (tokens + kDocumentRows - 1) / kDocumentRows * kDocumentRows;
   document.ids = torch::zeros({document.length}, torch::kInt32);
   std::ranges::copy(piece.document, document.ids.data_ptr<int32_t>());
-  document.targets = torch::zeros({document.length}, torch::kInt32);
-  document.first_key = torch::zeros({1, document.length}, torch::kInt32);
-  for (Tensor* t : {&document.weights, &document.inner, &document.extent}) {
-    *t = torch::zeros({document.length}, torch::kFloat32);
-  }
-  for (Tensor* t : {&document.ids, &document.targets, &document.weights, &document.first_key,
-                    &document.inner, &document.extent}) {
-    *t = t->to(device);
-  }
+  document.ids = document.ids.to(device);
+  document.first_key =
+      torch::zeros({1, document.length}, torch::dtype(torch::kInt32).device(device));
   return document;
 }
 
@@ -66,6 +60,15 @@ std::vector<Tensor> ReadDocument(const DocumentWork& work, const ReadPiece& piec
     file.Add(key, payload);
   }
   return rows;
+}
+
+void CopyPiece(const std::vector<Tensor>& document, const ReadPiece& piece,
+               std::vector<Tensor>& batch) {
+  for (size_t i = 0; i < document.size(); ++i) {
+    batch[i]
+        .narrow(0, piece.row, piece.count)
+        .copy_(document[i].narrow(0, piece.first, piece.count));
+  }
 }
 
 size_t RowBytes(const Tensor& rows) {

@@ -23,7 +23,7 @@ struct DocumentWork {
   int64_t length = 0;
 };
 
-// Returns a batch of one sequence: what the target reads for the piece.
+// Returns a batch of one sequence, what the target reads for the piece: only `ids` and `first_key`.
 Batch DocumentOf(const ReadPiece& piece, torch::Device device);
 
 PieceKey KeyOfRead(const std::string& computation, const ReadPiece& piece);
@@ -32,6 +32,10 @@ PieceKey KeyOfRead(const std::string& computation, const ReadPiece& piece);
 // learn and are not in the file. Returns the document's rows, on the CPU.
 std::vector<torch::Tensor> ReadDocument(const DocumentWork& work, const ReadPiece& piece,
                                         torch::Device device, FeatureFile& file);
+
+// Copies the piece's rows of its document to its rows of the batch.
+void CopyPiece(const std::vector<torch::Tensor>& document, const ReadPiece& piece,
+               std::vector<torch::Tensor>& batch);
 
 // Bytes of a row of `rows`.
 size_t RowBytes(const torch::Tensor& rows);

@@ -59,7 +59,7 @@ TargetReading FeatureCache::reading() const {
   if (row_bytes_ == 0) return {};
   const auto rows = [&](uint64_t bytes) { return static_cast<int64_t>(bytes / row_bytes_); };
   return {.waited = waited_,
-          .seconds = reader_ != nullptr ? reader_->seconds() : read_seconds_,
+          .seconds = reader_ != nullptr ? reader_->seconds() : waited_,
           .rows = rows(file_->bytes() - begun_bytes_),
           .stored = rows(file_->bytes()),
           .is_ahead = reader_ != nullptr && reader_->reads_ahead()};
@@ -140,12 +140,7 @@ void FeatureCache::ComputeDocuments(Found& found, const DocumentWork& work) {
                              : ReadDocument(work, *piece.read, found.batch.ids.device(), *file_);
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
       waited_ += passed.count();
-      if (reader_ == nullptr) read_seconds_ += passed.count();
-      for (size_t i = 0; i < rows.size(); ++i) {
-        found.rows[i]
-            .narrow(0, piece.row, piece.count)
-            .copy_(rows[i].narrow(0, piece.read->first, piece.count));
-      }
+      CopyPiece(rows, *piece.read, found.rows);
       if (!rows.empty()) break;
     }
   }

@@ -71,11 +71,11 @@ class FeatureCache {
   std::unique_ptr<FeatureFile> file_;
   bool report_;
   int64_t asked_ = 0, served_ = 0;
-  uint64_t begun_bytes_;                      // of the file, when it was opened
-  size_t row_bytes_ = 0;                      // of the documents that coming batches need
-  double waited_ = 0.0, read_seconds_ = 0.0;  // read_seconds_: without a reader
-  std::unique_ptr<DocumentReader> reader_;    // null: documents are read where they are needed
-  std::vector<std::byte> payload_;            // a piece's rows of each tensor, concatenated
+  uint64_t begun_bytes_;                    // of the file, when it was opened
+  size_t row_bytes_ = 0;                    // of the documents that coming batches need
+  double waited_ = 0.0;                     // seconds
+  std::unique_ptr<DocumentReader> reader_;  // null: documents are read where they are needed
+  std::vector<std::byte> payload_;          // a piece's rows of each tensor, concatenated
 };
 
 }  // namespace foretoken::train

@@ -102,11 +102,7 @@ std::vector<Tensor> FrozenTarget::Rows(const Batch& batch, const std::string& co
   for (const ReadPiece& piece : batch.read) {
     std::vector<Tensor>& document = documents[piece.document.data()];
     if (document.empty()) document = compute(DocumentOf(piece, batch.ids.device()));
-    for (size_t i = 0; i < rows.size(); ++i) {
-      rows[i]
-          .narrow(0, piece.row, piece.count)
-          .copy_(document[i].narrow(0, piece.first, piece.count));
-    }
+    CopyPiece(document, piece, rows);
   }
   return rows;
 }
