@@ -89,7 +89,7 @@ double StepsWithin(double seconds, double pace, const ReadingLeft& reading) {
 
 bool PlanForBudget(const Recipe& r, int64_t eval_batches, const ReadingLeft& reading, RunState& s) {
   BudgetPlan& p = s.plan;
-  const double training_seconds = s.seconds - s.evaluating - s.waiting;
+  const double training_seconds = s.StepSeconds();
   if (s.step <= kSlowSteps) {
     p.from = s.step;
     p.seconds = training_seconds;

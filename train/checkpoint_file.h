@@ -35,6 +35,9 @@ struct RunState {
   double evaluating = 0.0, evaluation = 0.0;
   double waiting = 0.0;  // seconds of waiting for the target to read the data for the first time
   BudgetPlan plan = {};
+
+  // Seconds of the steps alone.
+  double StepSeconds() const { return seconds - evaluating - waiting; }
 };
 
 struct CheckpointInfo {

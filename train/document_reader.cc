@@ -32,12 +32,12 @@ DocumentReader::~DocumentReader() {
   thread_.join();
 }
 
-void DocumentReader::SetComing(const DocumentWork& work, const std::vector<ReadPiece>& coming) {
+void DocumentReader::AddComing(const DocumentWork& work, const std::vector<ReadPiece>& coming) {
   {
     const std::lock_guard lock(mutex_);
+    if (!reads_ahead_) return;
     work_ = work;
-    coming_ = coming;
-    next_ = 0;
+    coming_.insert(coming_.end(), coming.begin(), coming.end());
   }
   changed_.notify_all();
 }
@@ -55,10 +55,10 @@ std::vector<Tensor> DocumentReader::Read(const DocumentWork& work, const ReadPie
 // Finds the next coming piece whose rows are not in the file.
 bool DocumentReader::NextComing(ReadPiece& piece) {
   if (!reads_ahead_) return false;
-  for (; next_ < coming_.size(); ++next_) {
-    if (file_.Has(KeyOfRead(work_.computation, coming_[next_]))) continue;
-    piece = coming_[next_++];
-    return true;
+  while (!coming_.empty()) {
+    piece = coming_.front();
+    coming_.pop_front();
+    if (!file_.Has(KeyOfRead(work_.computation, piece))) return true;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
@@ -22,8 +23,8 @@ class DocumentReader {
   DocumentReader& operator=(const DocumentReader&) = delete;
   ~DocumentReader();
 
-  // Sets what comes next: pieces in the order in which they are needed.
-  void SetComing(const DocumentWork& work, const std::vector<ReadPiece>& coming);
+  // Adds pieces that will be needed, in their order, after those of earlier calls.
+  void AddComing(const DocumentWork& work, const std::vector<ReadPiece>& coming);
   // Returns the rows of the piece's document, or nothing if the file has the piece by now. Rethrows
   // what the computation throws.
   std::vector<torch::Tensor> Read(const DocumentWork& work, const ReadPiece& piece);
@@ -51,8 +52,7 @@ class DocumentReader {
   double seconds_ = 0.0;
   Request* request_ = nullptr;
   DocumentWork work_;  // of coming_
-  std::vector<ReadPiece> coming_;
-  size_t next_ = 0;  // of coming_
+  std::deque<ReadPiece> coming_;
   std::thread thread_;
 };
 

@@ -98,7 +98,7 @@ std::vector<Tensor> FeatureCache::Rows(const Batch& batch, const std::string& co
   const DocumentWork work{computation, compute, batch.length};
   if (!batch.coming.empty()) {
     row_bytes_ = found.row_bytes;
-    if (reader_ != nullptr) reader_->SetComing(work, batch.coming);
+    if (reader_ != nullptr) reader_->AddComing(work, batch.coming);
   }
   ++asked_;
   if (found.missing.empty()) {

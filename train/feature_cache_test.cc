@@ -225,6 +225,29 @@ void WriteLongDocuments(const std::string& path) {
   }
 }
 
+// Calls check(options) for a run of each method that has a target, on long documents.
+template <typename Check>
+void ForDraftsOfLongDocuments(const std::string& directory, const Check& check) {
+  const std::string text = directory + "/long.txt";
+  WriteLongDocuments(text);
+  for (const Method* method : AllMethods()) {
+    if (std::string(method->name) == "lm") continue;
+    SCOPED_TRACE(method->name);
+    TrainOptions options = TinyDraftRun(directory, directory + "/" + method->name, method->name);
+    Recipe& r = options.recipe;
+    r.data = {{text, 1.0}};
+    r.heldout = 0.2;
+    r.steps = 12;  // 48 sequences: three epochs of whole documents
+    r.warmup = 2;
+    r.eval_every = 4;
+    for (const Setting& setting : method->settings) {
+      // `layer` is a setting of edd; the target has only two layers.
+      if (setting.name == std::string("layer")) r.settings["layer"] = "1";
+    }
+    check(options);
+  }
+}
+
 struct CacheUse {
   long served = 0, asked = 0;
 };
@@ -259,24 +282,10 @@ CacheUse TrainAndReadCacheUse(TrainOptions options) {
 // sequence.
 TEST_F(RunTest, CacheDoesNotChangeTheLossesOfAnyMethod) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
-  const std::string text = directory_ + "/long.txt";
-  WriteLongDocuments(text);
-  for (const Method* method : AllMethods()) {
-    if (std::string(method->name) == "lm") continue;
-    SCOPED_TRACE(method->name);
-    const std::string out = directory_ + "/" + method->name;
-    TrainOptions options = TinyDraftRun(directory_, out, method->name);
+  ForDraftsOfLongDocuments(directory_, [](TrainOptions options) {
+    const std::string out = options.out;
     Recipe& r = options.recipe;
-    r.data = {{text, 1.0}};
-    r.heldout = 0.2;
     r.dtype = "bf16";  // in f32, a BLAS's rounding may depend on a row's place
-    r.steps = 12;      // 48 sequences: three epochs
-    r.warmup = 2;
-    r.eval_every = 4;
-    for (const Setting& setting : method->settings) {
-      // `layer` is a setting of edd; the target has only two layers.
-      if (setting.name == std::string("layer")) r.settings["layer"] = "1";
-    }
     const Status trained = Train(options);
     ASSERT_TRUE(trained.ok()) << trained.error().message;
     EXPECT_THAT(LengthsOfDocuments(options),
@@ -287,7 +296,7 @@ TEST_F(RunTest, CacheDoesNotChangeTheLossesOfAnyMethod) {
     EXPECT_GT(2 * use.served, use.asked);
     EXPECT_EQ(Losses(out), Losses(options.out));
     EXPECT_EQ(Losses(out).size(), 12u);
-  }
+  });
 }
 
 // Documents appear at many positions, some of them twice in an epoch.
@@ -304,25 +313,12 @@ TEST_F(RunTest, KilledRunWithACacheContinuesBitForBit) {
 // change the losses.
 TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
   MakeTarget(FileType::kQ8_0, /*steps=*/20);
-  const std::string text = directory_ + "/long.txt";
-  WriteLongDocuments(text);
-  for (const Method* method : AllMethods()) {
-    if (std::string(method->name) == "lm") continue;
-    SCOPED_TRACE(method->name);
-    const std::string out = directory_ + "/" + method->name;
-    TrainOptions options = TinyDraftRun(directory_, out, method->name);
+  ForDraftsOfLongDocuments(directory_, [](TrainOptions options) {
+    const std::string out = options.out;
     Recipe& r = options.recipe;
-    r.data = {{text, 1.0}};
-    r.heldout = 0.2;
     r.length = 16;
     r.target_length = 64;
     r.feature_cache = 1 << 24;
-    r.steps = 12;
-    r.warmup = 2;
-    r.eval_every = 4;
-    for (const Setting& setting : method->settings) {
-      if (setting.name == std::string("layer")) r.settings["layer"] = "1";
-    }
     const Status in_turns = Train(options);
     ASSERT_TRUE(in_turns.ok()) << in_turns.error().message;
     options.out = out + "_ahead";
@@ -334,9 +330,9 @@ TEST_F(RunTest, EveryMethodLearnsPiecesOfDocuments) {
     r.target_length = 0;
     const Status of_pieces = Train(options);
     ASSERT_TRUE(of_pieces.ok()) << of_pieces.error().message;
-    const bool learns_from_text_alone = std::string(method->name) == "vanilla";
+    const bool learns_from_text_alone = r.method == "vanilla";
     EXPECT_EQ(Losses(out) == Losses(options.out), learns_from_text_alone);
-  }
+  });
 }
 
 // A second thread reads the documents of coming steps, some of them before the run is killed.

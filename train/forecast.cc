@@ -74,9 +74,7 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
 }
 
 // Seconds of a step, without evaluations and without waiting for the target to read the data.
-double PaceOf(const RunState& s) {
-  return (s.seconds - s.evaluating - s.waiting) / static_cast<double>(s.step);
-}
+double PaceOf(const RunState& s) { return s.StepSeconds() / static_cast<double>(s.step); }
 
 }  // namespace
 

@@ -59,8 +59,8 @@ struct Batch {
                          // position belongs to the same document
   torch::Tensor extent;  // [batch * length] f32: length of the piece that the position belongs to,
                          // 0 in padding
-  // With Recipe::target_length: of all pieces, and of those of coming batches in their order. Else
-  // empty.
+  // With Recipe::target_length: of all pieces, and of those of coming batches, in their order, that
+  // no earlier batch had here. Else empty.
   std::vector<ReadPiece> read, coming;
 };
 

@@ -111,6 +111,8 @@ void Packer::LoadEpoch(int64_t epoch) {
     const int copies = static_cast<int>(weight) + (extra ? 1 : 0);
     for (int c = 0; c < copies; ++c) AppendPieces(d, pieces);
   }
+  inputs_ = 0;
+  for (const Piece& piece : pieces) inputs_ += piece.count;
   begin_ = epoch == 0 ? 0 : begin_ + static_cast<int64_t>(sequences_.size());
   sequences_ = Pack(Shuffled(pieces, Mix(Mix(seed_) ^ stream)));
   epoch_ = epoch;
@@ -128,14 +130,6 @@ std::span<const Sequence> Packer::Coming(int64_t counter, int64_t count) const {
   const int64_t first = std::clamp<int64_t>(counter - begin_, 0, size);
   return std::span(sequences_)
       .subspan(static_cast<size_t>(first), static_cast<size_t>(std::min(count, size - first)));
-}
-
-int64_t Packer::inputs_in_epoch() const {
-  int64_t inputs = 0;
-  for (const Sequence& sequence : sequences_) {
-    for (const Piece& piece : sequence) inputs += piece.count;
-  }
-  return inputs;
 }
 
 std::vector<Sequence> Packer::HeldOut() const {

@@ -42,7 +42,7 @@ class Packer {
   int64_t epoch() const { return epoch_; }
   int64_t sequences_in_epoch() const { return static_cast<int64_t>(sequences_.size()); }
 
-  int64_t inputs_in_epoch() const;  // padding not included
+  int64_t inputs_in_epoch() const { return inputs_; }  // padding not included
 
   // Packs the held-out documents, each once, in a fixed random order.
   std::vector<Sequence> HeldOut() const;
@@ -58,6 +58,7 @@ class Packer {
   int64_t length_, target_length_;
   uint64_t seed_;
   int64_t epoch_ = -1, begin_ = 0;  // begin_: counter of the epoch's first sequence
+  int64_t inputs_ = 0;              // of sequences_
   std::vector<Sequence> sequences_;
 };
 

@@ -114,7 +114,7 @@ class Trainer {
   Result<bool> ShouldContinue();
   std::vector<Batch> NextBatches();
   Result<std::vector<Batch>> NextStep(StepResult& r);
-  void AddComingTo(Batch& batch) const;
+  void AddComingTo(Batch& batch);
   std::vector<Batch> HeldOutBatches() const;
   Metrics Evaluate(const std::vector<Batch>& batches);
   Result<StepResult> Step();
@@ -149,6 +149,7 @@ class Trainer {
   AdamW optimizer_;
   WeightAverage average_;
   RunState state_;
+  int64_t coming_until_ = 0;     // sequences before it were added to a batch as coming ones
   int64_t saved_step_ = -1;      // step of the checkpoint; below 0: none
   int64_t evaluated_step_ = -1;  // last step whose live weights had a finite held-out loss
   std::optional<CheckpointInfo> pending_;  // to be saved if the next step's results are finite
@@ -207,13 +208,14 @@ std::vector<Batch> Trainer::NextBatches() {
   return batches;
 }
 
-// Adds the sequences of this worker's next steps.
-void Trainer::AddComingTo(Batch& batch) const {
-  const std::span<const Sequence> coming =
-      packer_.Coming(state_.sequences, kStepsAhead * recipe_.batch * recipe_.accumulate);
-  for (size_t i = 0; i < coming.size(); ++i) {
-    const int64_t of_step = static_cast<int64_t>(i) / recipe_.batch % recipe_.accumulate;
-    if (of_step % workers_.count() == workers_.rank()) AddComing(corpus_, coming[i], batch);
+// Adds those sequences of this worker's next steps that are not among the ones added before.
+void Trainer::AddComingTo(Batch& batch) {
+  const int64_t ahead = kStepsAhead * recipe_.batch * recipe_.accumulate;
+  coming_until_ = std::max(coming_until_, state_.sequences);
+  for (const Sequence& sequence :
+       packer_.Coming(coming_until_, state_.sequences + ahead - coming_until_)) {
+    const int64_t of_step = coming_until_++ / recipe_.batch % recipe_.accumulate;
+    if (of_step % workers_.count() == workers_.rank()) AddComing(corpus_, sequence, batch);
   }
 }
 
