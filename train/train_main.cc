@@ -262,6 +262,11 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   FillDraftDefaults(method.defaults, named, options.data_base, UsesGpu(options.recipe),
                     options.recipe);
   ChooseType(named, options);
+  // The default of min_lr follows lr, so whoever changes lr need not name it.
+  if (std::ranges::find(options.changes, "lr") != options.changes.end() &&
+      !named.contains("min_lr")) {
+    options.changes.push_back("min_lr");
+  }
   named.insert(options.changes.begin(), options.changes.end());
   if (!options.force) KeepMachineDefaults(method.defaults, named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));

@@ -1164,6 +1164,10 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   [ "$(cat "$dir/lm/hass/draft.gguf")" = kept ] || fail "a run that is done replaced a draft"
   expect_status 1 "train hass with another budget" draft --budget 5s --length 64 --batch 2 --eval-sequences 2
   expect_text "budget was 3.0, now 5.0" err "train hass with another budget"
+  expect_status 1 "train hass at another rate" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 --lr 0.0003
+  expect_text "lr was .*, now 0.0003.* --change " err "train hass at another rate"
+  expect_status 0 "train hass at another rate, as told" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 \
+    --lr 0.0003 --change lr
   expect_status 0 "train on files in place of a recipe's data" "$bin" train hass --target "$model" --recipe "$(dirname "$0")/../../recipes/hass.json" \
     --data "$dir/lm/my.jsonl" --out "$dir/lm/recipe" --device cpu --threads 1 --quiet --steps 2 --length 64 --eval-every 0
   [ ! -s "$dir/err" ] || fail "train --quiet: $(cat "$dir/err")"
