@@ -239,6 +239,32 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_DOUBLE_EQ(lm.lr, 7.0);
 }
 
+// Losses score 8,192 tokens of a target that has more than 16,384, on a CPU.
+TEST_F(RunTest, LossesScorePartOfALargeVocabulary) {
+  const auto scored = [&](const char* method, size_t vocab, const std::set<std::string>& named,
+                          bool on_gpu = false) {
+    TokenizerData tokenizer;
+    for (size_t i = 0; i < vocab; ++i) tokenizer.tokens.push_back("t" + std::to_string(i));
+    tokenizer.types.assign(vocab, TokenType::kNormal);
+    GgufWriter writer;
+    writer.SetString("general.architecture", "llama");
+    WriteTokenizer(tokenizer, writer);
+    EXPECT_TRUE(writer.Write(directory_ + "/target.gguf").ok());
+    Recipe recipe;
+    recipe.method = method;
+    recipe.settings["target"] = directory_ + "/target.gguf";
+    recipe.settings["scored_tokens"] = "7";
+    FillDraftDefaults(FindMethod(method)->defaults, named, directory_, on_gpu, recipe);
+    return recipe.Text("scored_tokens");
+  };
+  EXPECT_EQ(scored("hass", 16'384, {}), "7");
+  EXPECT_EQ(scored("hass", 16'385, {}), "8192");
+  EXPECT_EQ(scored("eagle", 16'385, {}), "8192");
+  EXPECT_EQ(scored("medusa", 16'385, {}), "7");  // it has no such setting
+  EXPECT_EQ(scored("hass", 16'385, {"scored_tokens"}), "7");
+  EXPECT_EQ(scored("hass", 16'385, {}, /*on_gpu=*/true), "7");
+}
+
 // A resumed run keeps its compute type and, if it trains a draft, the size and the rates of its
 // steps. Their defaults depend on the device, the CPU and the number of workers, which may change
 // during a run.
@@ -271,9 +297,19 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   EXPECT_EQ(draft.steps, 2);
   EXPECT_DOUBLE_EQ(draft.lr, run.recipe.lr);
   EXPECT_DOUBLE_EQ(draft.min_lr, run.recipe.min_lr);
+  EXPECT_FALSE(draft.settings.contains("scored_tokens"));  // a language model has none
   const Recipe model = kept("lm", {}, run.out);
   EXPECT_EQ(model.dtype, "f32");
   EXPECT_EQ(model.accumulate, 1);
+
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  TrainOptions hass = TinyDraftRun(directory_, directory_ + "/draft", "hass");
+  hass.recipe.settings["scored_tokens"] = "5";
+  hass.recipe.steps = 1;
+  const Status drafted = Train(hass);
+  ASSERT_TRUE(drafted.ok()) << drafted.error().message;
+  EXPECT_EQ(kept("hass", {}, hass.out).Text("scored_tokens"), "5");
+  EXPECT_FALSE(kept("hass", {"scored_tokens"}, hass.out).settings.contains("scored_tokens"));
 }
 
 const OwnAnswers kAnswers{1.75, 24, {0.5f, 0.25f}};

@@ -32,6 +32,9 @@ constexpr StepDefaults kCpu = {.tokens = 128,
 constexpr StepDefaults kGpu = {
     .tokens = 2048, .max_sequence = 1024, .steps = 2000, .eval_every = 100, .feature_cache = 0};
 constexpr int64_t kMostRead = 1024;  // tokens of a document that the target reads at once
+// On a CPU the LM head of a large vocabulary is most of a step, and a draft that is used scores a
+// part of the vocabulary too (docs/draft_vocabulary.md).
+constexpr int64_t kScored = 8192;
 constexpr int64_t kEvalTokens = 16'384;
 // DraftDefaults::rate is for steps of kRateTokens tokens or more and for hidden sizes up to
 // kRateWidth. Smaller steps need lower rates: the best of HASS on the demo model (512, 256 and 128
@@ -83,10 +86,8 @@ class Filler {
   void Set(const char* name, Value Recipe::*field, Value value) {
     if (!IsNamed(name)) recipe_.*field = std::move(value);
   }
-  void SetSetting(std::string_view text) {
-    const size_t equals = text.find('=');
-    const std::string name(text.substr(0, equals));
-    if (!IsNamed(name.c_str())) recipe_.settings[name] = text.substr(equals + 1);
+  void SetSetting(const std::string& name, std::string value) {
+    if (!IsNamed(name.c_str())) recipe_.settings[name] = std::move(value);
   }
   // Sets `steps` unless it or `epochs` is named, then `warmup` or `warmup_share` unless one of them
   // is named.
@@ -142,7 +143,13 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   fill.Set("checkpoint_minutes", &Recipe::checkpoint_minutes, kCheckpointMinutes);
   fill.SetLength(steps_for(step.steps));
   for (const char* setting : defaults.shares) {
-    if (setting != nullptr) fill.SetSetting(setting);
+    if (setting == nullptr) continue;
+    const std::string_view text = setting;
+    const size_t equals = text.find('=');
+    fill.SetSetting(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+  }
+  if (defaults.scored != nullptr && !on_gpu && config.vocab > 2 * kScored) {
+    fill.SetSetting(defaults.scored, std::to_string(kScored));
   }
   const Result<double> heldout = HeldOutShare(r, base);
   if (heldout.ok()) fill.Set("heldout", &Recipe::heldout, *heldout);
@@ -168,6 +175,11 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   if (!named.contains("epochs")) keep("steps", &Recipe::steps);
   keep("eval_every", &Recipe::eval_every);
   keep("eval_sequences", &Recipe::eval_sequences);
+  if (defaults.scored == nullptr || named.contains(defaults.scored)) return;
+  if (const auto scored = info->recipe.settings.find(defaults.scored);
+      scored != info->recipe.settings.end()) {
+    recipe.settings[defaults.scored] = scored->second;
+  }
 }
 
 std::string DraftDefaultsHelp() {
@@ -193,6 +205,10 @@ std::string DescribeDefaults(const DraftDefaults& defaults) {
   text += defaults.masks_user ? ", mask-user" : ", no-mask-user";
   for (const char* setting : defaults.shares) {
     if (setting != nullptr) text.append(", ").append(setting);
+  }
+  if (defaults.scored != nullptr) {
+    text.append(", ").append(defaults.scored).append("=").append(std::to_string(kScored));
+    text += " on a CPU if the target has more than " + std::to_string(2 * kScored);
   }
   std::ranges::replace(text, '_', '-');
   return text;

@@ -17,6 +17,9 @@ struct DraftDefaults {
   double rate = 0.0;
   bool masks_user = true;                  // the loss covers answers only
   std::array<const char*, 2> shares = {};  // settings that share parts of the target, "name=value"
+  // The setting that limits the tokens which losses score, where the method has one. On a CPU it is
+  // 8,192 for a target with more than twice as many tokens.
+  const char* scored = nullptr;
   // The drafter that loads the method's drafts; null: the drafter with the method's name.
   const char* drafter = nullptr;
 };
@@ -29,8 +32,9 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
                        const std::string& base, bool on_gpu, Recipe& recipe);
 
 // Restores, for a run that is resumed, the fields whose defaults depend on the machine, unless they
-// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps. `run`: the
-// run's directory. Without a readable checkpoint there, nothing changes.
+// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps and the
+// tokens that losses score. `run`: the run's directory. Without a readable checkpoint there,
+// nothing changes.
 void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                          const std::string& run, Recipe& recipe);
 

@@ -21,6 +21,7 @@ namespace {
 
 using torch::Tensor;
 
+constexpr const char* kScored = "scored_tokens";
 constexpr uint64_t kNoiseStream = 0x6e6f697365, kTokenStream = 0x746f6b656e;
 
 EagleLossOptions LossOptions(const Recipe& r) {
@@ -235,7 +236,7 @@ HeldOut EagleTask::EvaluateHeldOut(const Batch& batch) {
 
 Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
   FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  const auto count = static_cast<int64_t>(draft.recipe.Number("scored_tokens"));
+  const auto count = static_cast<int64_t>(draft.recipe.Number(kScored));
   const int64_t vocab = draft.target->shape().vocab;
   std::vector<int64_t> scored;
   if (count > 0 && count < vocab) scored = CommonTokens(draft.ranking, count);
@@ -275,7 +276,7 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
       {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
       {"normalised_features", "0", Whole(0, 1),
        "1: each dimension of features is divided by its root mean square for that loss"},
-      {"scored_tokens", "0", Whole(0, kMostVocab),
+      {kScored, "0", Whole(0, kMostVocab),
        "tokens that losses score, the most frequent ones of the data (0: all)"},
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
@@ -297,14 +298,14 @@ const Method kMethod_eagle = {EagleSpec::kMethod.data(),
                               kEagle,
                               &Prepare,
                               &Export,
-                              {.rate = 0.003},
+                              {.rate = 0.003, .scored = kScored},
                               &EagleSpec::OwnName};
 const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
                              "eagle, trained on its own guesses and on likely tokens",
                              kHass,
                              &Prepare,
                              &Export,
-                             {.rate = 0.003},
+                             {.rate = 0.003, .scored = kScored},
                              &EagleSpec::OwnName};
 
 }  // namespace foretoken::train
