@@ -305,10 +305,14 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   MakeTarget(FileType::kF32, /*steps=*/1);
   TrainOptions hass = TinyDraftRun(directory_, directory_ + "/draft", "hass");
   hass.recipe.settings["scored_tokens"] = "5";
+  hass.recipe.min_lr = 1e-5;
   hass.recipe.steps = 1;
   const Status drafted = Train(hass);
   ASSERT_TRUE(drafted.ok()) << drafted.error().message;
   EXPECT_EQ(kept("hass", {}, hass.out).Text("scored_tokens"), "5");
+  // A min_lr that someone chose does not follow lr.
+  EXPECT_DOUBLE_EQ(kept("hass", {"lr"}, hass.out).min_lr, 1e-5);
+  EXPECT_DOUBLE_EQ(kept("hass", {"lr", "min_lr"}, hass.out).min_lr, Recipe().min_lr);
   EXPECT_FALSE(kept("hass", {"scored_tokens"}, hass.out).settings.contains("scored_tokens"));
 }
 

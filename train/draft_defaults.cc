@@ -171,7 +171,8 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   keep("target_length", &Recipe::target_length);
   keep("batch", &Recipe::batch);
   keep("lr", &Recipe::lr);
-  if (!named.contains("lr")) keep("min_lr", &Recipe::min_lr);
+  const bool follows_lr = info->recipe.min_lr == kFinalRate * info->recipe.lr;
+  if (!named.contains("lr") || !follows_lr) keep("min_lr", &Recipe::min_lr);
   if (!named.contains("epochs")) keep("steps", &Recipe::steps);
   keep("eval_every", &Recipe::eval_every);
   keep("eval_sequences", &Recipe::eval_sequences);

@@ -262,13 +262,13 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   FillDraftDefaults(method.defaults, named, options.data_base, UsesGpu(options.recipe),
                     options.recipe);
   ChooseType(named, options);
-  // The default of min_lr follows lr, so whoever changes lr need not name it.
+  named.insert(options.changes.begin(), options.changes.end());
+  if (!options.force) KeepMachineDefaults(method.defaults, named, options.out, options.recipe);
+  // A min_lr that follows lr need not be named beside it.
   if (std::ranges::find(options.changes, "lr") != options.changes.end() &&
       !named.contains("min_lr")) {
     options.changes.push_back("min_lr");
   }
-  named.insert(options.changes.begin(), options.changes.end());
-  if (!options.force) KeepMachineDefaults(method.defaults, named, options.out, options.recipe);
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   if (const Status s = CheckRecipe(options.recipe); !s.ok()) {
     if (recipe_path.empty()) return s;
