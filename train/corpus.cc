@@ -273,7 +273,8 @@ Result<PreparedData> PrepareData(const Recipe& recipe, const std::string& base,
     }
     std::fprintf(stderr, "%s; rebuilding it from the data\n", loaded.error().message.c_str());
   }
-  if (!quiet) std::fprintf(stderr, "reading %zu files\n", files.size());
+  if (!quiet)
+    std::fprintf(stderr, "reading %zu file%s\n", files.size(), files.size() == 1 ? "" : "s");
   FT_ASSIGN_OR_RETURN(const Loaded all, LoadAll(files));
   const bool trains_tokenizer = data.tokenizer.tokens.empty();
   if (trains_tokenizer) {

@@ -52,6 +52,9 @@ double Rounded(double value) {
   return std::stod(NumberText("%.2g", std::round(value / unit) * unit));
 }
 
+// Returns the rate at the end of a run; few digits, for legible records.
+double FinalRate(double rate) { return std::stod(NumberText("%.4g", kFinalRate * rate)); }
+
 // Returns the share of conversations (lines of the JSONL files) to hold out; without JSONL files,
 // the smallest share.
 Result<double> HeldOutShare(const Recipe& recipe, const std::string& base) {
@@ -135,7 +138,7 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
       std::pow(std::min(1.0, static_cast<double>(tokens) / kRateTokens), kRatePower);
   const double width_scale = std::min(1.0, kRateWidth / config.hidden);
   fill.Set("lr", &Recipe::lr, Rounded(defaults.rate * tokens_scale * width_scale));
-  fill.Set("min_lr", &Recipe::min_lr, kFinalRate * r.lr);
+  fill.Set("min_lr", &Recipe::min_lr, FinalRate(r.lr));
   fill.Set("weight_decay", &Recipe::weight_decay, 0.0);
   fill.Set("mask_user", &Recipe::mask_user, defaults.masks_user);
   fill.Set("eval_every", &Recipe::eval_every, steps_for(step.eval_every));
@@ -171,7 +174,7 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   keep("target_length", &Recipe::target_length);
   keep("batch", &Recipe::batch);
   keep("lr", &Recipe::lr);
-  const bool follows_lr = info->recipe.min_lr == kFinalRate * info->recipe.lr;
+  const bool follows_lr = info->recipe.min_lr == FinalRate(info->recipe.lr);
   if (!named.contains("lr") || !follows_lr) keep("min_lr", &Recipe::min_lr);
   if (!named.contains("epochs")) keep("steps", &Recipe::steps);
   keep("eval_every", &Recipe::eval_every);
