@@ -204,7 +204,7 @@ Result<std::unique_ptr<FrozenTarget>> OpenTarget(const AnswerOptions& options) {
   recipe.dtype = !options.dtype.empty() ? options.dtype : HasBf16Products(recipe) ? "bf16" : "f32";
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> single_worker, Workers::Start(1, {}));
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(recipe, *single_worker));
-  FT_RETURN_IF_ERROR(SetThreads(recipe));
+  FT_RETURN_IF_ERROR(SetThreads(recipe, false));
   const auto type = recipe.dtype == "bf16" ? torch::kBFloat16 : torch::kFloat32;
   return FrozenTarget::Open(options.target, type, device);
 }

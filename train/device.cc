@@ -38,7 +38,8 @@ bool HasBf16Products(const Recipe& r) {
 
 ThreadShares ThreadSharesOf(const Recipe& r) {
   const int cores_per_worker = std::max(1, AvailableCores() / static_cast<int>(r.workers));
-  ThreadShares shares{r.threads > 0 ? static_cast<int>(r.threads) : cores_per_worker, 0, false};
+  ThreadShares shares;
+  shares.all = shares.training = r.threads > 0 ? static_cast<int>(r.threads) : cores_per_worker;
   if (UsesGpu(r) || r.target_length == 0 || r.feature_cache == 0) return shares;
   // Steps of few tokens gain little from a second core.
   shares.reads_ahead = shares.training > 1;
@@ -47,8 +48,9 @@ ThreadShares ThreadSharesOf(const Recipe& r) {
   return shares;
 }
 
-Status SetThreads(const Recipe& r) {
-  const int threads = ThreadSharesOf(r).training;
+Status SetThreads(const Recipe& r, bool has_read) {
+  const ThreadShares shares = ThreadSharesOf(r);
+  const int threads = has_read ? shares.all : shares.training;
   // OpenMP aborts the process if it cannot start its threads, so try with a pool first.
   FT_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> probe, ThreadPool::Create(threads));
   probe.reset();

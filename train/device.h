@@ -23,14 +23,17 @@ bool HasBf16Products(const Recipe& recipe);
 // The threads of a worker. If its target reads documents on a CPU and keeps their rows, a thread of
 // its own reads them (document_reader.h).
 struct ThreadShares {
+  int all = 1;
   int training = 1;
   int reading = 0;           // 0: there is no such thread
   bool reads_ahead = false;  // while training goes on
 };
 ThreadShares ThreadSharesOf(const Recipe& recipe);
 
-// Sets the threads of libtorch and of its f32 BLAS. Errors: more threads than the system can start.
-Status SetThreads(const Recipe& recipe);
+// Sets the threads of libtorch and of its f32 BLAS. `has_read`: an epoch is over, so the target has
+// read all documents, and the threads that read train too. Errors: more threads than the system can
+// start.
+Status SetThreads(const Recipe& recipe, bool has_read);
 
 // Measures the FLOP/s of square matrix products of `type`; returns the best of a few runs.
 double MatrixPeak(torch::ScalarType type, torch::Device device);

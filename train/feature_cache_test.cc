@@ -2,6 +2,7 @@
 // batch it appears. Also trains every method with and without the cache.
 #include "feature_cache.h"
 
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -345,6 +346,24 @@ TEST_F(RunTest, KilledRunThatReadsAheadContinuesBitForBit) {
   run.recipe.threads = 2;
   run.recipe.feature_cache = 1 << 24;
   ExpectExactResume(run, 3 * 10);
+}
+
+// The thread that reads has nothing to do after the first epoch, so its share trains too. A run
+// that was killed in the second epoch continues with all threads.
+TEST_F(RunTest, AllThreadsTrainAfterAnEpoch) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+  run.recipe.length = 96;
+  run.recipe.target_length = 128;
+  run.recipe.threads = 2;
+  run.recipe.feature_cache = 1 << 24;
+  ExpectExactResume(run, 3 * 10);
+  EXPECT_EQ(at::get_num_threads(), 2);
+  run.recipe.steps = 2;
+  run.out += "_first_epoch";
+  const Status trained = Train(run);
+  ASSERT_TRUE(trained.ok()) << trained.error().message;
+  EXPECT_EQ(at::get_num_threads(), 1);
 }
 
 TEST_F(RunTest, EveryWorkerHasItsOwnCache) {

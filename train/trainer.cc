@@ -149,6 +149,7 @@ class Trainer {
   AdamW optimizer_;
   WeightAverage average_;
   RunState state_;
+  bool has_read_ = false;        // whether SetThreads was told that an epoch is over
   int64_t coming_until_ = 0;     // sequences before it were added to a batch as coming ones
   int64_t saved_step_ = -1;      // step of the checkpoint; below 0: none
   int64_t evaluated_step_ = -1;  // last step whose live weights had a finite held-out loss
@@ -271,6 +272,10 @@ Result<Trainer::StepResult> Trainer::Step() {
   const double start = Now();
   StepResult r{};
   FT_ASSIGN_OR_RETURN(const std::vector<Batch> batches, NextStep(r));
+  if (packer_.epoch() > 0 && !has_read_) {
+    has_read_ = true;
+    FT_RETURN_IF_ERROR(SetThreads(recipe_, has_read_));
+  }
   r.lr = NextRate(recipe_, state_);
   for (int64_t update = 0; update < task_->updates(); ++update) {
     FT_RETURN_IF_ERROR(Update(batches, update, r));
@@ -522,7 +527,7 @@ Status Train(const TrainOptions& requested) {
   FT_RETURN_IF_ERROR(CheckDataAreApart(r, options.data_base, options.out));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                       Workers::Start(static_cast<int>(r.workers), options.command));
-  FT_RETURN_IF_ERROR(SetThreads(r));
+  FT_RETURN_IF_ERROR(SetThreads(r, false));
   FT_ASSIGN_OR_RETURN(const torch::Device device, ChooseDevice(r, *workers));
   options.rank = workers->rank();
   options.quiet = options.quiet || !workers->leads();
