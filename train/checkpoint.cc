@@ -78,7 +78,7 @@ Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& 
 }  // namespace
 
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
-                      const WeightSet& weights, AdamW& optimizer, WeightAverage& average) {
+                      const WeightSet& weights, Optimizer& optimizer, WeightAverage& average) {
   const std::string path = CheckpointPath(directory);
   std::vector<TensorRecord> tensors = {InfoRecord(info)};
   Status finite;
@@ -91,13 +91,13 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
     add(p.name, average.on() ? average.values()[i] : p.value);
     if (average.on()) add(kLiveWeight + p.name, p.value);
     add(kFirstMoment + p.name, optimizer.first()[i]);
-    add(kSecondMoment + p.name, optimizer.second()[i]);
+    if (optimizer.second()[i].defined()) add(kSecondMoment + p.name, optimizer.second()[i]);
   }
   FT_RETURN_IF_ERROR(finite);
   return WriteSafetensors(path, tensors);
 }
 
-Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimizer& optimizer,
                       WeightAverage& average) {
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(CheckpointPath(directory)));
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
@@ -106,7 +106,8 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& o
     FT_RETURN_IF_ERROR(CopyInto(file, p.name, exported));
     if (average.on()) FT_RETURN_IF_ERROR(CopyInto(file, kLiveWeight + p.name, p.value));
     FT_RETURN_IF_ERROR(CopyInto(file, kFirstMoment + p.name, optimizer.first()[i]));
-    FT_RETURN_IF_ERROR(CopyInto(file, kSecondMoment + p.name, optimizer.second()[i]));
+    const torch::Tensor& second = optimizer.second()[i];
+    if (second.defined()) FT_RETURN_IF_ERROR(CopyInto(file, kSecondMoment + p.name, second));
   }
   weights.Refresh();
   return {};

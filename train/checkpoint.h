@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "adamw.h"
 #include "base/result.h"
 #include "checkpoint_file.h"
+#include "optimizer.h"
 #include "weight_average.h"
 #include "weights.h"
 
@@ -16,11 +16,11 @@ namespace foretoken::train {
 // which exports read, and the names of the live weights begin with kLiveWeight. Errors: file-system
 // errors; a value that is not finite. On an error the previous checkpoint is kept.
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
-                      const WeightSet& weights, AdamW& optimizer, WeightAverage& average);
+                      const WeightSet& weights, Optimizer& optimizer, WeightAverage& average);
 
 // Restores weights, moments and averages. Errors: a tensor that is missing or has the wrong shape,
 // a value that is not finite.
-Status LoadCheckpoint(const std::string& directory, WeightSet& weights, AdamW& optimizer,
+Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimizer& optimizer,
                       WeightAverage& average);
 
 // Maps the published name of a weight to its name in a draft file.

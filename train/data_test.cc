@@ -287,7 +287,8 @@ TEST(RecipeTest, FlagsOutOfRangeAreErrors) {
       {"eval_every", "-1"},    {"schedule", "step"}, {"time_budget", "-5m"},
       {"time_budget", "nans"}, {"workers", "0"},     {"checkpoint_minutes", "-1"},
       {"epochs", "nan"},       {"norm_eps", "0"},    {"vocab", "0"},
-      {"feature_cache", "-1"}, {"length", "1"},      {"mask_user", "yes"}};
+      {"feature_cache", "-1"}, {"length", "1"},      {"mask_user", "yes"},
+      {"optimizer", "sgd"}};
   for (const auto& [name, value] : wrong) {
     Recipe recipe;
     const Status status = SetField(name, value, recipe);

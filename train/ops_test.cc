@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "adamw.h"
 #include "ops_plain.h"
 #include "ops_testing.h"
+#include "optimizer.h"
 #include "train_kernel_sets_testing.h"
 
 namespace foretoken::train {
@@ -155,9 +155,9 @@ TEST_P(OpsTest, AdamWMatchesLibtorch) {
   const Tensor ours = Leaf({300, 7});
   const Tensor theirs = ours.detach().clone().requires_grad_();
   const std::vector<NamedParameter> named = {{"w", ours, true}};
-  AdamWOptions options;
+  OptimizerOptions options;
   options.clip = 0.0;
-  AdamW optimizer(named, options);
+  Optimizer optimizer(named, options);
   torch::optim::AdamW reference({theirs}, torch::optim::AdamWOptions(0.01)
                                               .betas({options.beta1, options.beta2})
                                               .eps(options.eps)
@@ -174,13 +174,13 @@ TEST_P(OpsTest, AdamWMatchesLibtorch) {
 
 TEST_P(OpsTest, ClippingByValueBoundsEveryEntry) {
   const Tensor gradient = torch::randn({40, 7});
-  AdamWOptions options;
+  OptimizerOptions options;
   options.clip = 0.0;
   const Tensor bounded = Leaf({40, 7}), clipped = bounded.detach().clone().requires_grad_();
   const std::vector<NamedParameter> a = {{"w", bounded, true}}, b = {{"w", clipped, true}};
-  AdamW reference(a, options);
+  Optimizer reference(a, options);
   options.clip_value = 0.5;
-  AdamW optimizer(b, options);
+  Optimizer optimizer(b, options);
   // Two steps, because AdamW's first step does not depend on the magnitudes of the gradients.
   for (int step = 1; step <= 2; ++step) {
     bounded.mutable_grad() = gradient.clamp(-0.5, 0.5) * (step == 1 ? 1.0 : 0.2);
@@ -195,7 +195,7 @@ TEST_P(OpsTest, NonFiniteGradientsChangeNothing) {
   const Tensor w = Leaf({4, 4});
   const Tensor before = w.detach().clone();
   const std::vector<NamedParameter> named = {{"w", w, true}};
-  AdamW optimizer(named, {});
+  Optimizer optimizer(named, {});
   w.mutable_grad() = torch::full({4, 4}, std::numeric_limits<float>::infinity());
   EXPECT_FALSE(std::isfinite(optimizer.Step(1, 0.1)));
   EXPECT_TRUE(torch::equal(w.detach(), before));

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "adamw.h"
 #include "base/json.h"
 #include "checkpoint.h"
 #include "model/model.h"
 #include "model/scoring_for_test.h"
 #include "ops_testing.h"
+#include "optimizer.h"
 #include "run_testing.h"
 #include "target.h"
 
@@ -148,8 +148,8 @@ class ParityTest : public RunTest {
     for (const auto& [name, value] : settings) info.recipe.settings[name] = value;
     info.recipe.settings["target"] = path_;
     info.recipe.layers = target_->shape().layers;
-    const AdamWOptions defaults;
-    AdamW optimizer(weights.parameters(), defaults);
+    const OptimizerOptions defaults;
+    Optimizer optimizer(weights.parameters(), defaults);
     WeightAverage no_average(weights.parameters(), 0.0);
     ASSERT_TRUE(SaveCheckpoint(directory_, info, weights, optimizer, no_average).ok());
     const ExportRequest request{directory_, draft_, FileType::kF32, ""};

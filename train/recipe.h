@@ -53,7 +53,7 @@ struct Recipe {
           seed = 1;
   double lr = 1.5e-3, min_lr = 0.0, beta1 = 0.9, beta2 = 0.95, weight_decay = 0.1, clip = 1.0;
   double clip_value = 0.0, ema = 0.0;
-  std::string schedule = "cosine";
+  std::string schedule = "cosine", optimizer = "adamw";
   double epochs = 0.0;        // length of the run in epochs; 0: `steps` sets it
   double warmup_share = 0.0;  // warm-up as a fraction of the steps; 0: `warmup` sets it
   int64_t decay_steps = 0;    // steps of the full decay, may exceed `steps`; 0: `steps`

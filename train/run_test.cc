@@ -87,6 +87,18 @@ TEST_F(RunTest, KilledRunContinuesBitForBit) {
   ExpectExactResume(run, 3 * (2 + 2 * 9));  // weights and two moments of each tensor
 }
 
+TEST_F(RunTest, MuonContinuesBitForBit) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/whole");
+  run.recipe.optimizer = "muon";
+  run.recipe.threads = 2;
+  // Weights, first moments, and second moments of the embedding and of five norms.
+  ExpectExactResume(run, 2 * (2 + 2 * 9) + 6);
+  run.recipe.optimizer = "adamw";
+  const Status changed = Train(run);
+  ASSERT_FALSE(changed.ok());
+  EXPECT_THAT(changed.error().message, testing::HasSubstr("A run cannot change optimizer"));
+}
+
 TEST_F(RunTest, DataThatTheRunWouldOverwriteAreRefused) {
   const std::string out = directory_ + "/mydata";
   fs::create_directories(out);

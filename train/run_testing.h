@@ -239,7 +239,7 @@ class RunTest : public testing::Test {
     run << directory_ << '|' << options.out << '|' << r.method << "|steps=" << r.steps
         << "|workers=" << r.workers << "|threads=" << r.threads << "|ema=" << r.ema
         << "|dtype=" << r.dtype << "|feature_cache=" << r.feature_cache << "|length=" << r.length
-        << "|target_length=" << r.target_length;
+        << "|target_length=" << r.target_length << "|optimizer=" << r.optimizer;
     for (const auto& [name, value] : r.settings) run << '|' << name << '=' << value;
     setenv(kRunVariable, run.str().c_str(), 1);
   }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 
-#include "adamw.h"
 #include "base/division.h"
 #include "base/interrupt.h"
 #include "base/progress.h"
@@ -19,6 +18,7 @@
 #include "event_log.h"
 #include "find_run.h"
 #include "forecast.h"
+#include "optimizer.h"
 #include "packing.h"
 #include "run_files.h"
 #include "schedule.h"
@@ -90,9 +90,10 @@ class Trainer {
         device_(device),
         workers_(workers),
         packer_(corpus_, Weights(recipe_), recipe_.length, recipe_.seed, recipe_.target_length),
-        optimizer_(task_->weights().parameters(),
-                   {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip,
-                    recipe_.clip_value}),
+        optimizer_(
+            task_->weights().parameters(),
+            {recipe_.beta1, recipe_.beta2, 1e-8, recipe_.weight_decay, recipe_.clip,
+             recipe_.clip_value, recipe_.optimizer == "muon", recipe_.vocab, ComputeType(recipe_)}),
         average_(task_->weights().parameters(), recipe_.ema) {}
 
   Status Run();
@@ -146,7 +147,7 @@ class Trainer {
   torch::Device device_;
   Workers& workers_;
   Packer packer_;
-  AdamW optimizer_;
+  Optimizer optimizer_;
   WeightAverage average_;
   RunState state_;
   bool has_read_ = false;        // whether SetThreads was told that an epoch is over

@@ -1,12 +1,12 @@
 // Tests of HASS with an update of the weights after each pass (H-2).
 #include <gtest/gtest.h>
 
-#include "adamw.h"
 #include "batch.h"
 #include "checkpoint.h"
 #include "draft_ops.h"
 #include "eagle/loss.h"
 #include "eagle/module.h"
+#include "optimizer.h"
 #include "packing.h"
 #include "parity_testing.h"
 #include "schedule.h"
@@ -81,8 +81,8 @@ TEST_F(RunTest, TwoPassStepsMatchStepsByHand) {
   const auto target = *FrozenTarget::Open(directory_ + "/target.gguf", ComputeType(r), torch::kCPU);
   Packer packer(prepared->corpus, {r.data[0].weight}, r.length, r.seed);
   EagleModule module(target->shape(), WeightOptionsOf(r, torch::kCPU));
-  AdamW optimizer(module.weights().parameters(),
-                  {r.beta1, r.beta2, 1e-8, r.weight_decay, r.clip, r.clip_value});
+  Optimizer optimizer(module.weights().parameters(),
+                      {r.beta1, r.beta2, 1e-8, r.weight_decay, r.clip, r.clip_value});
   std::vector<double> losses;
   for (int64_t step = 0; step < r.steps; ++step) {
     std::vector<Batch> batches;

@@ -1,4 +1,4 @@
-#include "adamw.h"
+#include "optimizer.h"
 
 #include <ATen/Parallel.h>
 
@@ -41,8 +41,8 @@ void UpdatePlain(const AdamWStep& s, const Tensor& grad, const Tensor& param, Te
   param.addcdiv_(first, (second / s.correction2).sqrt().add_(s.eps), -s.lr / s.correction1);
 }
 
-void Update(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
-            Tensor& second) {
+void UpdateAdamW(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
+                 Tensor& second) {
   if (!param.device().is_cpu()) return UpdatePlain(s, grad, param, first, second);
   const float* g = grad.data_ptr<float>();
   float *p = param.data_ptr<float>(), *m = first.data_ptr<float>(), *v = second.data_ptr<float>();
@@ -51,17 +51,56 @@ void Update(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor&
   });
 }
 
+// Muon's rule: the momentum is replaced by a matrix of its directions with equal weights, whose
+// entries have the root mean square of AdamW's updates, so that both rules share a rate (Liu et
+// al., arXiv:2502.16982, section 2.2).
+void UpdateMuon(const AdamWStep& s, torch::ScalarType compute, const Tensor& grad,
+                const Tensor& param, Tensor& first) {
+  constexpr double kMomentum = 0.95, kUpdateSize = 0.2;
+  const Tensor g = (grad * s.grad_scale).clamp(-s.grad_limit, s.grad_limit);
+  first.mul_(kMomentum).add_(g);
+  const Tensor update = Orthogonalized(g + first * kMomentum, compute);
+  const double size = kUpdateSize * std::sqrt(std::max(param.size(0), param.size(1)));
+  param.mul_(1.0 - s.lr * s.weight_decay);
+  param.add_(update.to(torch::kFloat32), -s.lr * size);
+}
+
 }  // namespace
 
-AdamW::AdamW(const std::vector<NamedParameter>& parameters, const AdamWOptions& options)
+Tensor Orthogonalized(const Tensor& matrix, torch::ScalarType compute) {
+  constexpr int kSteps = 5;
+  constexpr double kA = 3.4445, kB = -4.7750, kC = 2.0315;  // of x -> a x + b x^3 + c x^5
+  const torch::NoGradGuard no_grad;
+  const bool is_tall = matrix.size(0) > matrix.size(1);
+  Tensor x = is_tall ? matrix.t() : matrix;
+  x = (x / (matrix.norm() + 1e-12)).to(compute).contiguous();
+  for (int step = 0; step < kSteps; ++step) {
+    const Tensor square = at::mm(x, x.t());
+    x = at::addmm(x, at::addmm(square, square, square, kB, kC), x, kA, 1.0);
+  }
+  return is_tall ? x.t() : x;
+}
+
+Optimizer::Optimizer(const std::vector<NamedParameter>& parameters, const OptimizerOptions& options)
     : parameters_(parameters), options_(options) {
   for (const NamedParameter& p : parameters) {
-    first_.push_back(torch::zeros_like(p.value.detach()));
-    second_.push_back(torch::zeros_like(p.value.detach()));
+    const Tensor zeros = torch::zeros_like(p.value.detach());
+    first_.push_back(zeros);
+    const bool is_matrix = p.value.dim() == 2 && p.value.size(0) != options.vocab;
+    second_.push_back(options.muon && is_matrix ? Tensor() : zeros.clone());
   }
 }
 
-double AdamW::GradNorm() const {
+void Optimizer::Update(const AdamWStep& step, const Tensor& grad, size_t index) {
+  const Tensor& value = parameters_[index].value;
+  if (second_[index].defined()) {
+    UpdateAdamW(step, grad, value, first_[index], second_[index]);
+  } else {
+    UpdateMuon(step, options_.compute, grad, value, first_[index]);
+  }
+}
+
+double Optimizer::GradNorm() const {
   double total = 0.0;
   for (const NamedParameter& p : parameters_) {
     if (p.value.grad().defined()) total += SumSquares(p.value.grad().contiguous());
@@ -69,7 +108,7 @@ double AdamW::GradNorm() const {
   return std::sqrt(total);
 }
 
-double AdamW::Step(int64_t step, double lr) {
+double Optimizer::Step(int64_t step, double lr) {
   torch::NoGradGuard no_grad;
   const double norm = GradNorm();
   const double clip = options_.clip > 0.0 && norm > options_.clip ? options_.clip / norm : 1.0;
@@ -87,7 +126,7 @@ double AdamW::Step(int64_t step, double lr) {
     Tensor value = parameters_[i].value;
     if (std::isfinite(norm) && value.grad().defined()) {
       s.weight_decay = parameters_[i].decays ? static_cast<float>(options_.weight_decay) : 0.0f;
-      Update(s, value.grad().contiguous(), value, first_[i], second_[i]);
+      Update(s, value.grad().contiguous(), i);
     }
     value.mutable_grad().reset();
   }
