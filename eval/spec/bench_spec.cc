@@ -17,8 +17,15 @@
 namespace foretoken {
 namespace {
 
+// Whether the drafter takes a file under `key` (as in draft=FILE).
+bool TakesFile(const DrafterEntry& drafter, std::string_view key) {
+  if (!drafter.joins_drafts) return key == drafter.needs;
+  return !key.empty() &&
+         std::ranges::find(AllDrafters(), key, &DrafterEntry::needs) != AllDrafters().end();
+}
+
 // Selects the options of a method's drafters from those of all methods: NAME.KEY=VALUE is for the
-// drafter NAME, and a key without a name (as in draft=FILE) for every drafter that needs a file
+// drafter NAME, and a key without a name (as in draft=FILE) for every drafter that takes a file
 // under that key. Sets `taken` for each option that is selected.
 NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
                       std::vector<bool>& taken) {
@@ -29,8 +36,9 @@ NamedValues OptionsOf(const std::string& drafters, const NamedValues& shared,
     for (const DrafterEntry& entry : AllDrafters()) {
       if (std::ranges::find(parts, entry.name) == parts.end()) continue;
       const std::string prefix = std::string(entry.name) + ".";
-      if (key != entry.needs && !key.starts_with(prefix)) continue;
-      const bool joined = parts.size() > 1 || key == entry.needs;
+      const bool is_file = TakesFile(entry, key);
+      if (!is_file && !key.starts_with(prefix)) continue;
+      const bool joined = parts.size() > 1 || is_file;
       selected.emplace_back(joined ? key : key.substr(prefix.size()), value);
       taken[i] = true;
     }

@@ -156,6 +156,7 @@ struct DrafterEntry {
   std::string_view needs = "";  // the required option that names a file, or ""
   int paper_draft_max = -1;     // tokens drafted per cycle in its paper; below 0: as many as the
                                 // tree allows
+  bool joins_drafts = false;    // takes the files that any other drafter needs, and joins these
 };
 std::span<const DrafterEntry> AllDrafters();
 // Each drafter's name and options.
