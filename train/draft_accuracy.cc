@@ -1,9 +1,9 @@
 #include "draft_accuracy.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <tuple>
 
+#include "base/number_text.h"
 #include "head_rows.h"
 #include "ops.h"
 
@@ -95,14 +95,13 @@ Metrics DraftTask::Evaluate(const std::vector<Batch>& batches) {
 }
 
 std::string DraftTask::Summary(const Metrics& evaluated) const {
-  std::string text = "teacher-forced alpha";
+  std::string tau, alphas;
   for (const auto& [name, value] : evaluated) {
-    if (!name.starts_with(kForcedAlpha) && name != kForcedTau) continue;
-    char number[16];
-    std::snprintf(number, sizeof(number), name == kForcedTau ? " tau %.2f" : " %.2f", value);
-    text += number;
+    if (name == kForcedTau) tau = NumberText("teacher-forced tau %.2f", value);
+    if (name.starts_with(kForcedAlpha))
+      alphas += NumberText(alphas.empty() ? "%.2f" : " %.2f", value);
   }
-  return text;
+  return tau + " (" + alphas + ")";
 }
 
 }  // namespace foretoken::train

@@ -1,10 +1,13 @@
 #include "draft_result.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 
+#include "base/number_text.h"
 #include "budget.h"
+#include "draft/found_drafts.h"
 #include "export.h"
 #include "io/model_file.h"
 #include "own_answers.h"
@@ -16,23 +19,33 @@ namespace {
 // budget, otherwise as a share of SecondsAfterTraining (small, as other work may use the cores).
 constexpr double kMeasurementSeconds = 90.0, kMeasurementShare = 0.35;
 
-// Returns the command line with which the user can repeat the measurement.
-std::string CommandText(const AnswerTrial& trial, const std::string& method) {
-  std::string text = "foretoken";
+// Returns the program's name as the user called it.
+std::string ProgramName() {
+  const std::string called = program_invocation_name;
+  return called.ends_with("foretoken") ? called : "foretoken";
+}
+
+// Returns the command line with which the user can repeat the measurement of tau.
+std::string TrialText(const AnswerTrial& trial, const std::string& method) {
+  std::string text = ProgramName();
   for (const std::string& word : TrialCommand(trial, method, "FILE")) text += " " + word;
   return text.substr(0, text.find(" --json"));
 }
 
 void TellResult(const OwnAnswers& a, const AnswerTrial& trial, const std::string& method) {
-  std::fprintf(stderr,
-               "tau %.2f: tokens per cycle in the target's own answers, greedy, chains of five, "
-               "%ld held-out questions\n"
-               "draft: %s\n"
-               "  use it:     foretoken generate -m %s --drafter %s --draft %s -p TEXT\n"
-               "  measure it: %s\n",
-               a.tau, static_cast<long>(a.questions), MeasuredDraftPath(trial.run).c_str(),
-               trial.target.c_str(), method.c_str(), MeasuredDraftPath(trial.run).c_str(),
-               CommandText(trial, method).c_str());
+  const std::string program = ProgramName(), draft = MeasuredDraftPath(trial.run);
+  const std::string use = " -m " + trial.target + " --draft " + draft;
+  std::string text = NumberText("tau %.2f", a.tau) +
+                     ": tokens that a pass of the target yields in its own answers, greedy, chains "
+                     "of five, " +
+                     std::to_string(a.questions) + " held-out questions\ndraft: " + draft + "\n";
+  text += "  use it:      " + program + " generate" + use + " --chat -p TEXT\n";
+  text += "  how fast:    " + program + " bench spec" + use + " --questions " +
+          HeldOutQuestionsPath(trial.run) + " --methods " + method + ",auto -n 128\n";
+  text += "  tau again:   " + TrialText(trial, method) + "\n";
+  text += "  by default:  copy it to " + DraftFolderOf(trial.target) +
+          ", where generate, chat and serve find it\n";
+  std::fputs(text.c_str(), stderr);
 }
 
 void TellUnmeasured(const std::string& run, const std::string& why) {

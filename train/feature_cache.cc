@@ -66,12 +66,13 @@ TargetReading FeatureCache::reading() const {
 }
 
 FeatureCache::~FeatureCache() {
-  if (!report_) return;
+  if (!report_ || asked_ == 0) return;
   std::fprintf(
       stderr,
-      "%s: %ld of %ld batches did not wait for the target; the file (%.1f MiB) may be deleted\n",
-      file_->path().c_str(), static_cast<long>(served_), static_cast<long>(asked_),
-      static_cast<double>(file_->bytes()) / (1 << 20));
+      "%s: what the target computed for the data (%.1f MiB), for another run or to be deleted; "
+      "%ld of %ld batches did not wait for it\n",
+      file_->path().c_str(), static_cast<double>(file_->bytes()) / (1 << 20),
+      static_cast<long>(served_), static_cast<long>(asked_));
 }
 
 // The rows of a batch as far as they are known.

@@ -45,12 +45,6 @@ std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden,
   return run;
 }
 
-// Formats a count: "212 k", "3.4 M".
-std::string Counted(double tokens) {
-  if (tokens >= 1e6) return NumberText("%.1f M", tokens / 1e6);
-  return tokens >= 1e4 ? NumberText("%.0f k", tokens / 1e3) : NumberText("%.0f", tokens);
-}
-
 // Returns DescribeForecast's line on the recorded run; "" if the method has none, or if the run
 // starts from trained weights, as no recorded run did.
 // `seconds_per_token`: training time per token.
@@ -59,24 +53,29 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
   const int64_t step_tokens = r.StepTokens();
   const auto recorded = RecordedTauOf(r.method, r.hidden, step_tokens, tokens);
   if (!recorded) return "";
-  std::string text =
-      "\nexpect: a recorded " + r.method + " draft of " + recorded->target +
-      " had a teacher-forced tau " +
-      NumberText(recorded->is_past_record ? "of %.1f before that" : "of about %.1f by then",
-                 recorded->tau);
+  std::string text = "\nexpect: teacher-forced tau ";
+  text += NumberText(recorded->is_past_record ? "above %.1f" : "about %.1f", recorded->tau);
+  text += " by then, as a recorded " + r.method + " draft of " + recorded->target + " had";
   const auto useful_tokens = RecordedTokensTo(r.method, r.hidden, step_tokens, kUsefulTau);
   if (useful_tokens && *useful_tokens > tokens) {
-    text += "; it needed " + Counted(*useful_tokens) +
-            NumberText(" tokens to reach tau %.0f", kUsefulTau) + ", which would take " +
-            FormatDuration(*useful_tokens * seconds_per_token) + " here";
+    text += NumberText("; it reached %.0f", kUsefulTau) + " after " + CountText(*useful_tokens) +
+            " tokens, which would take " + FormatDuration(*useful_tokens * seconds_per_token) +
+            " here";
   }
-  return text + " (in the target's own answers tau is lower)";
+  return text +
+         "\ntau: tokens that a pass of the target yields; teacher-forced, on the text of the data, "
+         "it is higher than in the target's own answers";
 }
 
 // Seconds of a step, without evaluations and without waiting for the target to read the data.
 double PaceOf(const RunState& s) { return s.StepSeconds() / static_cast<double>(s.step); }
 
 }  // namespace
+
+std::string CountText(double count) {
+  if (count >= 1e6) return NumberText("%.1f M", count / 1e6);
+  return count >= 1e4 ? NumberText("%.0f k", count / 1e3) : NumberText("%.0f", count);
+}
 
 std::optional<RecordedTau> RecordedTauOf(const std::string& method, int64_t hidden,
                                          int64_t step_tokens, double tokens) {
@@ -135,12 +134,13 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const Readin
   const double tokens = static_cast<double>(s.tokens) / done * steps;
   const double seconds = r.budget > 0.0 ? r.budget : s.seconds + SecondsLeft(r, reading, s);
   std::string text =
-      NumberText("estimate: %.0f steps", steps) + " learn " + Counted(tokens) + " tokens";
+      NumberText("estimate: %.0f steps", steps) + " learn " + CountText(tokens) + " tokens";
   const double epoch = LossTokensPerEpoch(r, corpus);
   if (epoch > 0.0) {
-    text += NumberText(", %.2g times", tokens / epoch) + " the " + Counted(epoch) + " of the data";
+    text +=
+        NumberText(", %.2g times", tokens / epoch) + " the " + CountText(epoch) + " of the data";
   }
-  text += ", in " + FormatDuration(seconds) + " on this machine";
+  text += ", in " + FormatDuration(seconds) + " in all on this machine";
   return text + Expectation(r, tokens, PaceOf(s) * done / static_cast<double>(s.tokens));
 }
 

@@ -39,9 +39,12 @@ double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus);
 // during a budget's trial: unknown. REQUIRES: at least one step was taken.
 double SecondsLeft(const Recipe& recipe, const ReadingLeft& reading, const RunState& state);
 
-// Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s on
-// this machine", and a second line with the tau of a recorded run after as many tokens, if the
-// method has one. REQUIRES: at least one step was taken.
+// Formats a count of tokens: "950", "212 k", "3.4 M".
+std::string CountText(double count);
+
+// Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s in
+// all on this machine" and, if the method has a recorded run, lines with its tau after as many
+// tokens and with what tau means. REQUIRES: at least one step was taken.
 std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const ReadingLeft& reading,
                              const RunState& state);
 

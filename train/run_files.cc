@@ -1,6 +1,9 @@
 #include "run_files.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 #include "text/documents.h"
 
@@ -14,9 +17,29 @@ constexpr const char* kRunFiles[] = {
     "checkpoint.safetensors", "corpus.bin", "tokenizer_data.json", "log.jsonl",
     "heldout.jsonl",          "draft.gguf", "own_answers.json"};
 
+// Whether a run writes a file of this name, or another run left it for this one.
+bool IsOfRun(std::string_view name) {
+  return std::ranges::find(kRunFiles, name) != std::end(kRunFiles) || name == "ranks.json" ||
+         name.starts_with("features.") || name.starts_with("events.out.tfevents");
+}
+
+Status CheckIsForRuns(const std::string& out) {
+  std::error_code fault;
+  bool is_empty = true;
+  for (const fs::directory_entry& entry : fs::directory_iterator(out, fault)) {
+    if (IsOfRun(entry.path().filename().string())) return {};
+    is_empty = false;
+  }
+  if (is_empty) return {};
+  return Error{out +
+               ": has files, none of which is a run's; expected a new or empty folder, or "
+               "that of a run"};
+}
+
 }  // namespace
 
 Status CheckRunFiles(const std::string& out) {
+  FT_RETURN_IF_ERROR(CheckIsForRuns(out));
   for (const char* name : kRunFiles) {
     const fs::path path = fs::path(out) / name;
     std::error_code ignored;

@@ -9,7 +9,8 @@
 namespace foretoken::train {
 
 // Checks that the run in `out` can write its files. Errors: anything but a regular file at the path
-// of one of them; opening a pipe or device could block forever.
+// of one of them, because opening a pipe or device could block forever; a folder with other files
+// and none of a run, which would be mixed.
 Status CheckRunFiles(const std::string& out);
 
 // Checks that the run in `out` does not write to its own data. Relative data patterns are looked up

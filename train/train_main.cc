@@ -49,8 +49,9 @@ constexpr char kUsageText[] =
     "\n"
     "  --recipe FILE         JSON with any of the fields below, 'settings' of the method, and\n"
     "                        'data': [{files, weight}]\n"
-    "  --data PATH           training data: ShareGPT *.jsonl, or text with <|endoftext|> lines; a\n"
-    "                        file, directory or glob. If the recipe names data: the directory\n"
+    "  --data PATH           training data: *.jsonl with conversations (ShareGPT, or messages as\n"
+    "                        OpenAI's), or text with <|endoftext|> lines; a file, directory or "
+    "glob. If the recipe names data: the directory\n"
     "                        that holds them, or files to use instead\n"
     "  --out DIR             checkpoint, tokenizer and logs (log.jsonl, TensorBoard events)\n"
     "  --no-FIELD            turns off a switch that is on by default, as in --no-mask-user\n"
@@ -97,21 +98,45 @@ constexpr char kUsageText[] =
     "\n"
     "methods:\n";
 
+bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
+
 void PrintHelp(std::FILE* out) {
   std::fputs(kUsageText, out);
   for (const Method* m : AllMethods()) std::fprintf(out, "  %-22s%s\n", m->name, m->about);
   std::fprintf(out,
                "\nfields of every method, with the defaults of lm (a drafter's shape is its "
-               "target's):\n%s\ndefaults of drafts, where they differ:\n%s",
+               "target's; foretoken train METHOD --help tells a method's defaults):\n%s\n"
+               "defaults of drafts, where they differ:\n%s",
                FieldHelp().c_str(), DraftDefaultsHelp().c_str());
   for (const Method* m : AllMethods()) {
-    if (m->defaults.rate == 0.0) continue;
+    if (!IsDraft(*m)) continue;
     std::fprintf(out, "  %-22s%s\n", m->name, DescribeDefaults(m->defaults).c_str());
   }
   for (const Method* m : AllMethods()) {
     if (m->settings.empty()) continue;
     std::fprintf(out, "\nfields of %s:\n%s", m->name, SettingHelp(m->settings).c_str());
   }
+}
+
+// Prints what concerns one method: its defaults and settings first.
+void PrintMethodHelp(const Method& method) {
+  const char* name = method.name;
+  std::printf(
+      "usage: foretoken train %s --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n%s\n", name,
+      method.about);
+  if (IsDraft(method)) {
+    std::printf(
+        "\nexample:\n  foretoken train %s --target my.gguf --data my.jsonl --out runs/x "
+        "--budget 20m\n\ndefaults:\n%s  %-22s%s\n",
+        name, DraftDefaultsHelp().c_str(), name, DescribeDefaults(method.defaults).c_str());
+  }
+  if (!method.settings.empty()) {
+    std::printf("\nfields of %s:\n%s", name, SettingHelp(method.settings).c_str());
+  }
+  std::printf(
+      "\nfields of every method%s:\n%s\nforetoken train --help describes --data, --change, "
+      "export and the other methods\n",
+      IsDraft(method) ? ", whose defaults above come first" : "", FieldHelp().c_str());
 }
 
 // Makes malloc keep freed memory: every step allocates buffers of equal sizes, and the operating
@@ -182,8 +207,6 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   for (const std::string& path : data) r.data.push_back({path, 1.0});
 }
 
-bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
-
 // Checks that no field sets the length of a run with a budget, which plans the length itself. Such
 // a field in the recipe file is reported and ignored. `flags`: the fields of the command line;
 // `named`: these and the recipe file's. Errors: such a field in `flags`.
@@ -193,7 +216,8 @@ Status CheckLengths(const std::set<std::string>& flags, const std::set<std::stri
   std::string unused;
   for (const char* name : {"steps", "epochs", "warmup", "decay_steps"}) {
     if (flags.contains(name)) {
-      return Error{Flag(name) + " and budget are both set, expected one of them: a budget plans " +
+      return Error{Flag(name) +
+                   " and --budget are both set, expected one of them: a budget plans " +
                    "steps, warm-up and decay"};
     }
     if (named.contains(name)) unused += (unused.empty() ? "" : ", ") + std::string(name);
@@ -230,6 +254,9 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   };
   for (size_t i = 0; i < args.size(); ++i) {
     const std::string& flag = args[i];
+    if (flag == "-m" || flag == "--model") {
+      return Error{flag + ": here the model is named by --target"};
+    }
     if (flag.rfind("--", 0) != 0) return Error{"unexpected argument '" + flag + "'"};
     if (flag == "--profile") {
       options.profile = true;
@@ -367,19 +394,25 @@ int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   bool help = args.empty();
   for (const std::string& a : args) help = help || a == "--help" || a == "-h";
+  const Method* method = args.empty() ? nullptr : FindMethod(args[0]);
   if (help) {
-    PrintHelp(args.empty() ? stderr : stdout);
+    if (method != nullptr) {
+      PrintMethodHelp(*method);
+    } else {
+      PrintHelp(args.empty() ? stderr : stdout);
+    }
     return args.empty() ? kUsage : kDone;
   }
   KeepMemory();
   const std::vector<std::string> rest(args.begin() + 1, args.end());
   if (args[0] == "export") return RunExport(rest);
   if (args[0] == "answers") return RunAnswers(rest);
-  if (const Method* method = FindMethod(args[0])) return RunMethod(*method, rest);
+  if (method != nullptr) return RunMethod(*method, rest);
   std::string names;
   for (const Method* m : AllMethods()) names += std::string(m->name) + ", ";
-  return Fail(Error{"no method '" + args[0] + "', expected " + names + "answers, export or plot"},
-              kUsage);
+  const std::string given =
+      args[0].starts_with("-") ? "the method is missing before '" : "no method '";
+  return Fail(Error{given + args[0] + "', expected " + names + "answers, export or plot"}, kUsage);
 }
 
 }  // namespace

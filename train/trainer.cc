@@ -133,6 +133,7 @@ class Trainer {
   Status Save(const CheckpointInfo& info);
   Status SavePending(const StepResult& r);
   Status SaveLast();
+  void TellEnd() const;
   bool CheckpointDue() const;
   CheckpointInfo Info() const { return {recipe_, state_, options_.begun}; }
   Error NotFinite(int64_t step, const std::string& what, double found) const;
@@ -169,7 +170,11 @@ Status Trainer::Resume() {
     state_ = info.state;
     saved_step_ = state_.step;
     if (!options_.quiet) {
-      std::fprintf(stderr, "continuing after step %ld\n", static_cast<long>(state_.step));
+      const char* text = CurrentProgress() < 1.0
+                             ? "continuing after step %ld\n"
+                             : "finished before, after %ld steps; --change continues with another "
+                               "length (--change budget, --change steps)\n";
+      std::fprintf(stderr, text, static_cast<long>(state_.step));
     }
   } else if (!recipe_.init.empty()) {
     FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, method_.name_in_draft, task_->weights()));
@@ -415,9 +420,10 @@ void Trainer::Show(const StepResult& r, double peak, Progress& progress) {
   shown_tokens_.Add(r.tokens);
   shown_seconds_.Add(r.seconds);
   char note[240];
-  const int used = std::snprintf(
-      note, sizeof(note), "step %ld loss %.3f %s %.0f tokens/s", static_cast<long>(state_.step),
-      shown_loss_.value(), summary_.c_str(), Ratio(shown_tokens_.value(), shown_seconds_.value()));
+  const int used =
+      std::snprintf(note, sizeof(note), "step %ld loss %.3f %s, learning %.0f tokens/s",
+                    static_cast<long>(state_.step), shown_loss_.value(), summary_.c_str(),
+                    Ratio(shown_tokens_.value(), shown_seconds_.value()));
   if (peak > 0.0) {
     const double rate = r.flops / r.seconds / 1e9;
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
@@ -465,11 +471,28 @@ Status Trainer::SaveLast() {
   return Save(Info());
 }
 
+// Tells how far the run came, and how to go on if it was interrupted.
+void Trainer::TellEnd() const {
+  const auto step = static_cast<long>(state_.step);
+  const std::string tokens = CountText(static_cast<double>(state_.tokens));
+  if (CurrentProgress() >= 1.0) {
+    std::fprintf(stderr, "learned %s tokens in %ld steps\n", tokens.c_str(), step);
+  } else {
+    std::fprintf(stderr,
+                 "stopped after step %ld of about %.0f; the checkpoint is saved, and the same "
+                 "command continues\n",
+                 step, static_cast<double>(step) / std::max(CurrentProgress(), 1e-9));
+  }
+}
+
 Status Trainer::Run() {
   if (packer_.empty()) {
     std::string data;
     for (const DataSource& source : recipe_.data) data += source.files + ": ";
-    return Error{data + "no document has a token with a loss"};
+    return Error{data + "no document has a token to learn" +
+                 (recipe_.mask_user ? ": a draft learns the answers of conversations, which "
+                                      "foretoken distill writes for questions"
+                                    : "")};
   }
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
@@ -507,7 +530,10 @@ Status Trainer::Run() {
     }
   }
   if (progress) progress->Finish();
-  return workers_.leads() ? SaveLast() : Status();
+  if (!workers_.leads()) return {};
+  FT_RETURN_IF_ERROR(SaveLast());
+  if (progress && !options_.quiet) TellEnd();
+  return {};
 }
 
 }  // namespace
@@ -524,8 +550,8 @@ Status Train(const TrainOptions& requested) {
   std::error_code fault;
   std::filesystem::create_directories(options.out, fault);
   if (fault) return Error{options.out + ": cannot create: " + fault.message()};
-  FT_RETURN_IF_ERROR(CheckRunFiles(options.out));
   FT_RETURN_IF_ERROR(CheckDataAreApart(r, options.data_base, options.out));
+  FT_RETURN_IF_ERROR(CheckRunFiles(options.out));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
                       Workers::Start(static_cast<int>(r.workers), options.command));
   FT_RETURN_IF_ERROR(SetThreads(r, false));

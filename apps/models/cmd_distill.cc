@@ -228,8 +228,7 @@ int Run_distill(int argc, char** argv) {
       "\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --drafter pld\n"
       "  foretoken distill -m model.gguf --data chats.jsonl --out answered.jsonl --share\n"
-      "  foretoken train hass --target model.gguf --data answered.jsonl --mask-user --out "
-      "runs/hass");
+      "  foretoken train hass --target model.gguf --data answered.jsonl --out runs/hass");
   DistillArgs args;
   AddModelArgs(app, &args.model);
   app.add_option("--data", args.data, "conversations: files, directories or globs; repeatable")

@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSeparator = "<|endoftext|>";
+constexpr size_t kBinaryHead = 8192;  // bytes; a file with a zero among them is not text
 
 struct RoleName {
   std::string_view name, role;
@@ -240,6 +241,9 @@ Result<std::vector<std::string>> ListDataFiles(const std::string& pattern,
     globfree(&found);
   }
   std::sort(files.begin(), files.end());
+  if (files.empty() && full.find_first_of("*?[") == std::string::npos && !fs::exists(full, fault)) {
+    return Error{full + ": does not exist"};
+  }
   if (files.empty()) return Error{full + ": no text data there (*.jsonl, *.txt, *.md)"};
   return files;
 }
@@ -248,6 +252,11 @@ Result<std::vector<TextDocument>> ReadTextDocuments(const std::string& path) {
   FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
   if (fs::path(path).extension() == ".jsonl") return ReadLines(file);
   if (IsLfsPointer(file.text())) return Error{path + ": " + ForeignContent(file.text())};
+  if (const size_t zero = file.text().substr(0, kBinaryHead).find('\0');
+      zero != std::string_view::npos) {
+    return Error{path + ": is not text: byte " + std::to_string(zero) +
+                 " is 0; expected conversations (*.jsonl) or text"};
+  }
   return ReadTexts(file);
 }
 

@@ -872,6 +872,9 @@ expect_status 1 "bench spec with a file for no method" "$bin" bench spec -m "$mo
   --questions "$dir/questions.jsonl" --methods pld --datastore "$dir/some.datastore"
 expect_text "--datastore: none of --methods has this option; for example, rest has" err \
   "bench spec with a file for no method"
+expect_status 1 "bench spec of auto with a draft for another model" "$bin" bench spec -m "$model" \
+  --questions "$dir/questions.jsonl" --methods auto --draft "$shipped/drafts/foretoken-demo-24m-hass-q8_0.gguf"
+expect_text "foretoken-demo-24m-hass-q8_0.gguf" err "bench spec gives auto the draft that is named"
 expect_status 0 "bench spec with one tree under two names" "$bin" bench spec -m "$model" -n 4 \
   --questions "$dir/questions.jsonl" --methods pld --tree chain --tree paper --json "$dir/once.json"
 [ "$(json "$dir/once.json" "[r['tree'] for r in s['results'] if r['task'] == 'overall' and r['method'] == 'pld']")" = "['chain']" ] ||
@@ -1141,13 +1144,18 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
     "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/hass" --device cpu --threads 1 "$@"
   }
   expect_status 0 "train hass without a recipe" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
-  expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s on this machine" err "train hass tells what to expect"
-  expect_text "^expect: a recorded hass draft of .* had a teacher-forced tau" err "train hass tells what to expect"
+  expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s in all on this machine" err "train hass tells what to expect"
+  expect_text "^expect: teacher-forced tau .*, as a recorded hass draft of .* had" err "train hass tells what to expect"
+  expect_text "^learned [0-9.kM ]* tokens in [0-9]* steps" err "train hass tells how much it learned"
   tau=$(sed -n 's/^tau \([0-9.]*\): .*/\1/p' "$dir/err")
-  measure=$(sed -n 's/^  measure it: foretoken //p' "$dir/err")
+  measure=$(sed -n 's/^  tau again: *[^ ]*foretoken //p' "$dir/err")
+  fast=$(sed -n 's/^  how fast: *[^ ]*foretoken //p' "$dir/err")
   # shellcheck disable=SC2086
   expect_status 0 "the command that train hass names" "$bin" $measure --json "$dir/lm/measured.json" --quiet
   expect_text "^| hass / chain.* | $tau |" out "bench spec measures the tau of the run"
+  # shellcheck disable=SC2086
+  expect_status 0 "the command that tells how fast a draft is" "$bin" $fast --quiet --limit 2
+  expect_text "^| auto / .* yes |" out "the draft joins auto"
   expect_status 0 "inspect of the run's draft" "$bin" inspect "$dir/lm/hass/draft.gguf" --json
   expect_text "tiny-random-model-hass" out "a draft is called by its target and its method"
   cp "$dir/out" "$dir/lm/draft.json"
@@ -1160,6 +1168,7 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   printf kept >"$dir/lm/hass/draft.gguf"
   expect_status 0 "train hass, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
   expect_text "^tau $tau: " err "a run that is done keeps its tau"
+  expect_text "^finished before, after [0-9]* steps; --change" err "a run that is done says so"
   [ -s "$dir/lm/hass/heldout.jsonl" ] || fail "a run without held-out questions writes them"
   [ "$(cat "$dir/lm/hass/draft.gguf")" = kept ] || fail "a run that is done replaced a draft"
   expect_status 1 "train hass with another budget" draft --budget 5s --length 64 --batch 2 --eval-sequences 2
@@ -1171,12 +1180,24 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   expect_status 0 "train on files in place of a recipe's data" "$bin" train hass --target "$model" --recipe "$(dirname "$0")/../../recipes/hass.json" \
     --data "$dir/lm/my.jsonl" --out "$dir/lm/recipe" --device cpu --threads 1 --quiet --steps 2 --length 64 --eval-every 0
   [ ! -s "$dir/err" ] || fail "train --quiet: $(cat "$dir/err")"
+  mkdir -p "$dir/lm/others" && printf text >"$dir/lm/others/notes"
+  expect_status 1 "train into a folder of other files" "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/others"
+  expect_text "others: has files, none of which is a run's" err "train into a folder of other files"
+  expect_status 1 "train on a model file" "$bin" train hass --target "$model" --data "$model" --out "$dir/lm/binary"
+  expect_text "is not text: byte [0-9]* is 0" err "train on a model file"
+  expect_status 1 "train on a file that is missing" "$bin" train hass --target "$model" --data "$dir/none.jsonl" --out "$dir/lm/binary"
+  expect_text "none.jsonl: does not exist" err "train on a file that is missing"
+  expect_status 2 "train -m" "$bin" train hass -m "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/binary"
+  expect_text "named by --target" err "train -m"
+  expect_status 0 "train hass --help" "$bin" train hass --help
+  expect_text "fields of hass" out "train hass --help"
+  ! grep -q "fields of medusa" "$dir/out" || fail "train hass --help shows another method's fields"
   expect_status 2 "train with two budgets" draft --budget 5s --time-budget 5s
   expect_text "budget and time_budget are both set" err "train with two budgets"
   for length in "--steps 9" "--epochs 2" "--warmup 3" "--decay-steps 9"; do
     # shellcheck disable=SC2086
     expect_status 2 "train with a budget and $length" draft --budget 5s $length
-    expect_text "${length% *} and budget are both set" err "train with a budget and $length"
+    expect_text "${length% *} and --budget are both set" err "train with a budget and $length"
   done
   printf '{"steps": 9, "warmup": 3}' >"$dir/lm/recipe.json"
   expect_status 2 "train with a budget and a recipe's steps" draft --recipe "$dir/lm/recipe.json" --budget 5s --time-budget 5s
