@@ -59,6 +59,12 @@ Status ClaimForReading(const struct stat& info, const std::string& path, FileUse
   return {};
 }
 
+void ForgetDeletedInput(const struct stat& created) {
+  Claims& claims = AllClaims();
+  const std::lock_guard lock(claims.mutex);
+  claims.inputs.erase(IdOf(created));
+}
+
 Result<OutputClaim> OutputClaim::Make(const std::string& path) {
   std::error_code ignored;
   ClaimedOutput output{.path = std::filesystem::weakly_canonical(path, ignored).string()};

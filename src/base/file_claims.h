@@ -23,6 +23,10 @@ void RememberInputs(bool on);
 // with kInput, the file is an output of this process; with kOwnState, it was read as an input.
 Status ClaimForReading(const struct stat& info, const std::string& path, FileUse use);
 
+// Forgets an input with the id of a file that this process has just created: that input was deleted
+// meanwhile, and the filesystem uses its inode again.
+void ForgetDeletedInput(const struct stat& created);
+
 // Marks a path as an output as long as the claim lives. Thread-safe.
 class OutputClaim {
  public:

@@ -169,6 +169,19 @@ TEST_F(FilesTest, ADeviceThatIsFullIsAnError) {
   EXPECT_THAT(Complaint(appended.Append("x\n")), HasSubstr("No space left"));
 }
 
+// A file of this process may have the inode of an input that was deleted or replaced.
+TEST_F(FilesTest, AnInodeThatIsUsedAgainIsNoInput) {
+  RememberInputs(true);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(MappedFile::Open(Make("state", "old")).ok());
+    fs::remove(Path("state"));
+    ASSERT_TRUE(OutputFile::Open(Path("result"))->Finish("first").ok());
+    const auto again = OutputFile::Open(Path("result"));
+    ASSERT_TRUE(again.ok()) << Complaint(again);
+    fs::remove(Path("result"));
+  }
+}
+
 TEST_F(FilesTest, ALinkStaysAndItsFileIsWritten) {
   Make("data", "old");
   fs::create_symlink("data", Path("link"));

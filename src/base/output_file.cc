@@ -70,7 +70,10 @@ FileHandle CreateLocked(const std::string& path, mode_t mode) {
     // On a filesystem without locks the failure of flock is ignored. Between open and flock another
     // process may have removed the file as a leftover.
     if (flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) continue;
-    if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) return file;
+    if (fstat(file.get(), &info) == 0 && info.st_nlink > 0) {
+      ForgetDeletedInput(info);
+      return file;
+    }
   }
   return {};
 }
