@@ -82,6 +82,7 @@ double SecondsFor(double steps, double pace, const ReadingLeft& reading) {
 }
 
 double StepsWithin(double seconds, double pace, const ReadingLeft& reading) {
+  if (seconds <= 0.0) return 0.0;
   const double until_read = SecondsFor(reading.steps, pace, reading);
   if (seconds < until_read) return reading.steps * seconds / until_read;
   return reading.steps + (seconds - until_read) / std::max(pace, 1e-9);

@@ -71,6 +71,21 @@ TEST(BudgetTest, StepsTakeLongerWhileTheTargetReads) {
   }
 }
 
+// At the end of a run no time may be left for its last evaluation.
+TEST(BudgetTest, PlansWithoutTimeLeft) {
+  EXPECT_EQ(StepsWithin(-0.2, 0.5, {}), 0.0);
+  EXPECT_EQ(StepsWithin(0.0, 0.5, {}), 0.0);
+  const Recipe recipe = BudgetRecipe(100.0);
+  RunState s;
+  s.step = 60;
+  s.seconds = 99.9;
+  s.evaluation = 1.0;
+  s.plan = {.from = 50, .end = 61, .progress = 0.9};
+  PlanForBudget(recipe, 8, {}, s);
+  EXPECT_EQ(s.plan.from, 60);
+  EXPECT_EQ(s.plan.end, 61);
+}
+
 TEST(BudgetTest, PlansForTheStepsAfterTheReading) {
   const Recipe recipe = BudgetRecipe(1000.0);
   RunState s;
