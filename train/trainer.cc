@@ -420,10 +420,10 @@ void Trainer::Show(const StepResult& r, double peak, Progress& progress) {
   shown_tokens_.Add(r.tokens);
   shown_seconds_.Add(r.seconds);
   char note[240];
-  const int used =
-      std::snprintf(note, sizeof(note), "step %ld loss %.3f %s, learning %.0f tokens/s",
-                    static_cast<long>(state_.step), shown_loss_.value(), summary_.c_str(),
-                    Ratio(shown_tokens_.value(), shown_seconds_.value()));
+  const int used = std::snprintf(
+      note, sizeof(note), "step %ld loss %.3f%s%s, learning %.0f tokens/s",
+      static_cast<long>(state_.step), shown_loss_.value(), summary_.empty() ? "" : ", ",
+      summary_.c_str(), Ratio(shown_tokens_.value(), shown_seconds_.value()));
   if (peak > 0.0) {
     const double rate = r.flops / r.seconds / 1e9;
     std::snprintf(note + used, sizeof(note) - used, " %.0f GFLOP/s (%.0f%% of peak)", rate,
@@ -478,10 +478,9 @@ void Trainer::TellEnd() const {
   if (CurrentProgress() >= 1.0) {
     std::fprintf(stderr, "learned %s tokens in %ld steps\n", tokens.c_str(), step);
   } else {
-    std::fprintf(stderr,
-                 "stopped after step %ld of about %.0f; the checkpoint is saved, and the same "
-                 "command continues\n",
-                 step, static_cast<double>(step) / std::max(CurrentProgress(), 1e-9));
+    std::fprintf(
+        stderr, "stopped after step %ld; the checkpoint is saved, and the same command continues\n",
+        step);
   }
 }
 
