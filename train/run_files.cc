@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <string_view>
 
 #include "text/documents.h"
@@ -17,10 +16,11 @@ constexpr const char* kRunFiles[] = {
     "checkpoint.safetensors", "corpus.bin", "tokenizer_data.json", "log.jsonl",
     "heldout.jsonl",          "draft.gguf", "own_answers.json"};
 
-// Whether a run writes a file of this name, or another run left it for this one.
+// Whether a run writes a file of this name, or left it half written when it was killed.
 bool IsOfRun(std::string_view name) {
-  return std::ranges::find(kRunFiles, name) != std::end(kRunFiles) || name == "ranks.json" ||
-         name.starts_with("features.") || name.starts_with("events.out.tfevents");
+  const auto begins_name = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return std::ranges::any_of(kRunFiles, begins_name) || begins_name("ranks.json") ||
+         begins_name("features.") || begins_name("events.out.tfevents");
 }
 
 Status CheckIsForRuns(const std::string& out) {

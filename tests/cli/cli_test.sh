@@ -1183,6 +1183,9 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   mkdir -p "$dir/lm/others" && printf text >"$dir/lm/others/notes"
   expect_status 1 "train into a folder of other files" "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/others"
   expect_text "others: has files, none of which is a run's" err "train into a folder of other files"
+  mkdir -p "$dir/lm/killed" && printf half >"$dir/lm/killed/corpus.bin.tmp1"
+  expect_status 0 "train where a run was killed" "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" \
+    --out "$dir/lm/killed" --device cpu --threads 1 --quiet --steps 1 --length 64 --eval-every 0 --heldout 0
   expect_status 1 "train on a model file" "$bin" train hass --target "$model" --data "$model" --out "$dir/lm/binary"
   expect_text "is not text: byte [0-9]* is 0" err "train on a model file"
   expect_status 1 "train on a file that is missing" "$bin" train hass --target "$model" --data "$dir/none.jsonl" --out "$dir/lm/binary"
