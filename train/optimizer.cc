@@ -32,9 +32,14 @@ double SumSquares(const Tensor& x) {
   return total;
 }
 
+// The gradient after clipping by norm and by value.
+Tensor Clipped(const AdamWStep& s, const Tensor& grad) {
+  return (grad * s.grad_scale).clamp(-s.grad_limit, s.grad_limit);
+}
+
 void UpdatePlain(const AdamWStep& s, const Tensor& grad, const Tensor& param, Tensor& first,
                  Tensor& second) {
-  const Tensor g = (grad * s.grad_scale).clamp(-s.grad_limit, s.grad_limit);
+  const Tensor g = Clipped(s, grad);
   first.mul_(s.beta1).add_(g, 1.0 - s.beta1);
   second.mul_(s.beta2).addcmul_(g, g, 1.0 - s.beta2);
   param.mul_(1.0 - s.lr * s.weight_decay);
@@ -57,7 +62,7 @@ void UpdateAdamW(const AdamWStep& s, const Tensor& grad, const Tensor& param, Te
 void UpdateMuon(const AdamWStep& s, torch::ScalarType compute, const Tensor& grad,
                 const Tensor& param, Tensor& first) {
   constexpr double kMomentum = 0.95, kUpdateSize = 0.2;
-  const Tensor g = (grad * s.grad_scale).clamp(-s.grad_limit, s.grad_limit);
+  const Tensor g = Clipped(s, grad);
   first.mul_(kMomentum).add_(g);
   const Tensor update = Orthogonalized(g + first * kMomentum, compute);
   const double size = kUpdateSize * std::sqrt(std::max(param.size(0), param.size(1)));

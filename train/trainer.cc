@@ -474,8 +474,8 @@ Status Trainer::SaveLast() {
 // Tells how far the run came, and how to go on if it was interrupted.
 void Trainer::TellEnd() const {
   const auto step = static_cast<long>(state_.step);
-  const std::string tokens = CountText(static_cast<double>(state_.tokens));
   if (CurrentProgress() >= 1.0) {
+    const std::string tokens = CountText(static_cast<double>(state_.tokens));
     std::fprintf(stderr, "learned %s tokens in %ld steps\n", tokens.c_str(), step);
   } else {
     std::fprintf(

@@ -26,8 +26,9 @@ Result<SpecQuestion> ReadQuestion(const Json& line, const std::string& where) {
   if (!line.is_object()) return Error{where + ": expected a JSON object"};
   for (const char* field : {"question_id", "category", "turns"}) {
     if (line.contains(field)) continue;
-    return Error{where + ": " + field + " is missing, expected question_id, category and turns (" +
-                 "a draft's run has such questions in heldout.jsonl)"};
+    return Error{where + ": " + field +
+                 " is missing, expected question_id, category and turns; "
+                 "a draft's run has such questions in heldout.jsonl"};
   }
   if (!line["category"].is_string()) return expected_error("category", "a string");
   SpecQuestion question{.id = JsonText(line["question_id"]),
