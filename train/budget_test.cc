@@ -487,5 +487,21 @@ TEST(ForecastTest, ExpectsNothingOfARunThatStartsFromTrainedWeights) {
               testing::Not(testing::HasSubstr("expect: ")));
 }
 
+// 900 tokens in 10 steps: 1,000 steps read a document of 5,000 tokens 18 times, of 50,000 twice.
+TEST(ForecastTest, AsksForMoreDataIfARunReadsThemOften) {
+  Recipe recipe;
+  recipe.steps = 1000;
+  recipe.data = {{"my.jsonl", 1.0}};
+  const RunState state{.step = 10, .sequences = 10, .tokens = 900, .seconds = 1.0};
+  Corpus corpus;
+  const auto forecast = [&](int32_t tokens) {
+    corpus.learn.assign(static_cast<size_t>(tokens), 1);
+    corpus.documents = {{.first = 0, .length = tokens}};
+    return DescribeForecast(recipe, corpus, {}, state);
+  };
+  EXPECT_THAT(forecast(5'000), testing::HasSubstr("\nfew data: "));
+  EXPECT_THAT(forecast(50'000), testing::Not(testing::HasSubstr("few data: ")));
+}
+
 }  // namespace
 }  // namespace foretoken::train

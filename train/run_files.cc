@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "text/documents.h"
 
@@ -67,6 +68,24 @@ Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const st
       }
     }
   }
+  return {};
+}
+
+RunFolder::~RunFolder() {
+  if (!is_new_) return;
+  std::error_code fault;
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_, fault)) {
+    if (IsOfRun(entry.path().filename().string())) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) fs::remove(file, fault);
+  fs::remove(path_, fault);  // fails if something else is in it
+}
+
+Status RunFolder::Create() {
+  std::error_code fault;
+  is_new_ = fs::create_directories(path_, fault);
+  if (fault) return Error{path_ + ": cannot create: " + fault.message()};
   return {};
 }
 

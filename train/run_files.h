@@ -1,7 +1,8 @@
-// Checks, before a training run begins, of the files that it will write.
+// The folder of a training run, and checks of the files that the run will write.
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "recipe.h"
@@ -18,5 +19,23 @@ Status CheckRunFiles(const std::string& out);
 // as data; a data file that is one of the run's files, by whatever name or link, because the run
 // would overwrite it.
 Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const std::string& out);
+
+// The folder of a run. If Create has made it and the run fails before Keep, the run's files and the
+// empty folder are removed.
+class RunFolder {
+ public:
+  explicit RunFolder(std::string path) : path_(std::move(path)) {}
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  ~RunFolder();
+
+  // Errors: the folder cannot be created.
+  Status Create();
+  void Keep() { is_new_ = false; }
+
+ private:
+  std::string path_;
+  bool is_new_ = false;
+};
 
 }  // namespace foretoken::train

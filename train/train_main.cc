@@ -16,6 +16,7 @@
 #include "base/file_claims.h"
 #include "base/json.h"
 #include "base/legible.h"
+#include "base/progress.h"
 #include "device.h"
 #include "draft_defaults.h"
 #include "draft_result.h"
@@ -207,6 +208,22 @@ void PlaceData(const std::vector<std::string>& data, TrainOptions& options) {
   for (const std::string& path : data) r.data.push_back({path, 1.0});
 }
 
+// Checks that the command or its recipe names data and, for a draft, a target.
+// REQUIRES: CompleteSettings has succeeded on `recipe`.
+Status CheckInputs(const Method& method, const Recipe& recipe) {
+  if (IsDraft(method) && recipe.Text("target").empty()) return Error{"--target is missing"};
+  if (recipe.data.empty()) return Error{"--data is missing, and no recipe names data"};
+  return {};
+}
+
+// A budget without a unit is in seconds. Says so if it is too short to be meant.
+void TellShortBudget(const TrainOptions& options) {
+  const double budget = options.recipe.budget;
+  if (budget <= 0.0 || budget >= 60.0 || options.quiet || IsWorker()) return;
+  std::fprintf(stderr, "the budget is %s; for minutes, write --budget %gm\n",
+               FormatDuration(budget).c_str(), budget);
+}
+
 // Checks that no field sets the length of a run with a budget, which plans the length itself. Such
 // a field in the recipe file is reported and ignored. `flags`: the fields of the command line;
 // `named`: these and the recipe file's. Errors: such a field in `flags`.
@@ -285,6 +302,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   if (options.out.empty()) return Error{"--out is missing"};
   named.insert(flags.begin(), flags.end());
   FT_RETURN_IF_ERROR(CheckLengths(flags, named, options));
+  TellShortBudget(options);
   PlaceData(data, options);
   FillDraftDefaults(method.defaults, named, options.data_base, UsesGpu(options.recipe),
                     options.recipe);
@@ -297,6 +315,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
     options.changes.push_back("min_lr");
   }
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
+  FT_RETURN_IF_ERROR(CheckInputs(method, options.recipe));
   if (const Status s = CheckRecipe(options.recipe); !s.ok()) {
     if (recipe_path.empty()) return s;
     return Error{recipe_path + ", with the command's flags: " + s.error().message};

@@ -546,9 +546,8 @@ Status Train(const TrainOptions& requested) {
   if (method == nullptr) return Error{"unknown method '" + r.method + "'"};
   FT_RETURN_IF_ERROR(CompleteSettings(method->settings, r));
   FT_RETURN_IF_ERROR(CheckRecipe(r));
-  std::error_code fault;
-  std::filesystem::create_directories(options.out, fault);
-  if (fault) return Error{options.out + ": cannot create: " + fault.message()};
+  RunFolder folder(options.out);
+  FT_RETURN_IF_ERROR(folder.Create());
   FT_RETURN_IF_ERROR(CheckDataAreApart(r, options.data_base, options.out));
   FT_RETURN_IF_ERROR(CheckRunFiles(options.out));
   FT_ASSIGN_OR_RETURN(const std::unique_ptr<Workers> workers,
@@ -568,6 +567,7 @@ Status Train(const TrainOptions& requested) {
                  prepared.corpus.documents.size(), prepared.corpus.ids.size(),
                  static_cast<long>(prepared.recipe.vocab));
   }
+  folder.Keep();
   Trainer trainer(options, *method, std::move(prepared), device, *workers, started);
   return trainer.Run();
 }

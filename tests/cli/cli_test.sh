@@ -1145,6 +1145,7 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
   }
   expect_status 0 "train hass without a recipe" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
   expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s in all on this machine" err "train hass tells what to expect"
+  expect_text "^the budget is 3s; for minutes, write --budget 3m" err "train hass with a short budget"
   expect_text "^expect: teacher-forced tau .*, as a recorded hass draft of .* had" err "train hass tells what to expect"
   expect_text "^learned [0-9.kM ]* tokens in [0-9]* steps" err "train hass tells how much it learned"
   tau=$(sed -n 's/^tau \([0-9.]*\): .*/\1/p' "$dir/err")
@@ -1188,8 +1189,14 @@ if [ -e "$(dirname "$bin")/libforetoken_train.so" ]; then
     --out "$dir/lm/killed" --device cpu --threads 1 --quiet --steps 1 --length 64 --eval-every 0 --heldout 0
   expect_status 1 "train on a model file" "$bin" train hass --target "$model" --data "$model" --out "$dir/lm/binary"
   expect_text "is not text: byte [0-9]* is 0" err "train on a model file"
+  [ ! -e "$dir/lm/binary" ] || fail "a run that fails before its first step leaves its folder"
   expect_status 1 "train on a file that is missing" "$bin" train hass --target "$model" --data "$dir/none.jsonl" --out "$dir/lm/binary"
   expect_text "none.jsonl: does not exist" err "train on a file that is missing"
+  expect_status 2 "train without data" "$bin" train hass --target "$model" --out "$dir/lm/binary"
+  expect_text "--data is missing" err "train without data"
+  expect_status 2 "train without a target" "$bin" train hass --data "$dir/lm/my.jsonl" --out "$dir/lm/binary"
+  expect_text "--target is missing" err "train without a target"
+  [ ! -e "$dir/lm/binary" ] || fail "train without data or a target leaves a folder"
   expect_status 2 "train -m" "$bin" train hass -m "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/binary"
   expect_text "named by --target" err "train -m"
   expect_status 0 "train hass --help" "$bin" train hass --help
