@@ -275,7 +275,8 @@ TEST_F(RunTest, LossesScorePartOfALargeVocabulary) {
   EXPECT_EQ(scored("hass", 16'384, {}), "7");
   EXPECT_EQ(scored("hass", 16'385, {}), "8192");
   EXPECT_EQ(scored("eagle", 16'385, {}), "8192");
-  EXPECT_EQ(scored("medusa", 16'385, {}), "7");  // it has no such setting
+  EXPECT_EQ(scored("medusa", 16'385, {}), "8192");
+  EXPECT_EQ(scored("glide", 16'385, {}), "7");  // it has no such setting
   EXPECT_EQ(scored("hass", 16'385, {"scored_tokens"}), "7");
   EXPECT_EQ(scored("hass", 16'385, {}, /*on_gpu=*/true), "7");
 }
@@ -312,7 +313,7 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   EXPECT_EQ(draft.steps, 2);
   EXPECT_DOUBLE_EQ(draft.lr, run.recipe.lr);
   EXPECT_DOUBLE_EQ(draft.min_lr, run.recipe.min_lr);
-  EXPECT_FALSE(draft.settings.contains("scored_tokens"));  // a language model has none
+  EXPECT_EQ(draft.Text("scored_tokens"), "0");  // as in runs older than the setting
   const Recipe model = kept("lm", {}, run.out);
   EXPECT_EQ(model.dtype, "f32");
   EXPECT_EQ(model.accumulate, 1);

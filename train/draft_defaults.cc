@@ -180,10 +180,9 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   keep("eval_every", &Recipe::eval_every);
   keep("eval_sequences", &Recipe::eval_sequences);
   if (defaults.scored == nullptr || named.contains(defaults.scored)) return;
-  if (const auto scored = info->recipe.settings.find(defaults.scored);
-      scored != info->recipe.settings.end()) {
-    recipe.settings[defaults.scored] = scored->second;
-  }
+  const auto scored = info->recipe.settings.find(defaults.scored);
+  // Runs of versions without the setting score all tokens.
+  recipe.settings[defaults.scored] = scored == info->recipe.settings.end() ? "0" : scored->second;
 }
 
 std::string DraftDefaultsHelp() {

@@ -13,19 +13,27 @@ std::vector<int64_t> CommonTokens(const TokenRanking& ranking, int64_t count) {
   return tokens;
 }
 
-ScoredHead::ScoredHead(const Tensor& head, const std::vector<int64_t>& tokens) : rows_(head) {
+ScoredHead::ScoredHead(const Tensor& head, const std::vector<int64_t>& tokens) : matrix_{{}, head} {
   if (tokens.empty()) return;
   const torch::NoGradGuard no_grad;
   tokens_ = torch::tensor(tokens, torch::kInt64).to(head.device());
-  rows_ = head.index_select(0, tokens_).contiguous();
-  share_ = static_cast<double>(rows_.size(0)) / static_cast<double>(head.size(0));
-  is_scored_ = torch::zeros({head.size(0)}, rows_.options().dtype(torch::kFloat32));
-  is_scored_.index_fill_(0, tokens_, 1.0);
+  matrix_.compute = head.index_select(0, tokens_).contiguous();
+  share_ = static_cast<double>(tokens_.size(0)) / static_cast<double>(head.size(0));
+  const auto options = torch::TensorOptions(head.device()).dtype(torch::kInt32);
+  indices_ = torch::full({head.size(0)}, -1, options);
+  indices_.index_copy_(0, tokens_, torch::arange(tokens_.size(0), options));
 }
 
 Tensor ScoredHead::Scores(const Batch& batch) const {
-  if (!is_scored_.defined()) return {};
-  return is_scored_.index_select(0, batch.targets.roll(-1, 0));
+  if (!indices_.defined()) return {};
+  return indices_.index_select(0, batch.targets.roll(-1, 0)).ge(0).to(torch::kFloat32);
+}
+
+HeadRows ScoredHead::Scored(const HeadRows& at) const {
+  if (!indices_.defined()) return at;
+  const Tensor indices = indices_.index_select(0, at.targets);
+  const Tensor kept = indices.ge(0).nonzero().squeeze(1);
+  return {at.rows.index_select(0, kept), indices.index_select(0, kept)};
 }
 
 Tensor ScoredHead::Tokens(const Tensor& indices) const {

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "head_rows.h"
 #include "io/token_ranking.h"
 #include "llama.h"
 
@@ -20,19 +21,23 @@ class ScoredHead {
   // `head`: [vocab, hidden]; `tokens`: the scored tokens, ascending; empty for all.
   ScoredHead(const torch::Tensor& head, const std::vector<int64_t>& tokens);
 
-  const torch::Tensor& rows() const { return rows_; }  // [scored, hidden]
-  double Share() const { return share_; }              // scored rows / all rows
+  const torch::Tensor& rows() const { return matrix_.compute; }  // [scored, hidden]
+  const Matrix& matrix() const { return matrix_; }               // rows(), frozen
+  double Share() const { return share_; }                        // scored rows / all rows
   // Returns [rows] f32: 1 in row r if batch.targets[r + 1], the token that the draft predicts
   // there, is scored, else 0. Undefined if all tokens are scored.
   torch::Tensor Scores(const Batch& batch) const;
+  // Returns the rows of `at` whose targets are scored. Their targets are indices of scored rows.
+  HeadRows Scored(const HeadRows& at) const;
   // Converts indices of scored rows to token ids. Both are int64 and of the same shape.
   torch::Tensor Tokens(const torch::Tensor& indices) const;
 
  private:
-  torch::Tensor rows_;
+  Matrix matrix_;
   double share_ = 1.0;
-  torch::Tensor tokens_;     // [scored] int64; undefined if all are scored
-  torch::Tensor is_scored_;  // [vocab] f32; undefined if all are scored
+  // Undefined if all tokens are scored:
+  torch::Tensor tokens_;   // [scored] int64
+  torch::Tensor indices_;  // [vocab] int32: the token's index in tokens_, -1 if it is not scored
 };
 
 }  // namespace foretoken::train

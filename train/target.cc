@@ -191,9 +191,12 @@ Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device
                       PrepareData(recipe, options.data_base, options.out, options.quiet,
                                   &target->file().tokenizer(), options.kept));
   TokenRanking ranking = RankData(data.corpus, static_cast<int>(s.vocab));
+  if (const auto scored = recipe.settings.find(kScoredTokens); scored != recipe.settings.end()) {
+    const auto count = static_cast<int64_t>(recipe.Number(kScoredTokens));
+    if (count > 0 && count < s.vocab) target->Score(CommonTokens(ranking, count));
+  }
   if (!IsWorker()) FT_RETURN_IF_ERROR(WriteDataRanking(ranking, target->file(), options.out));
-  return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(ranking),
-                          std::move(target)};
+  return DraftPreparation{std::move(recipe), std::move(data.corpus), std::move(target)};
 }
 
 Prepared StartOf(DraftPreparation& draft) {

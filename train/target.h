@@ -13,11 +13,19 @@
 #include "engine_target.h"
 #include "feature_cache.h"
 #include "io/model_file.h"
+#include "io/model_limits.h"
 #include "io/token_ranking.h"
 #include "llama.h"
 #include "method.h"
+#include "scored_head.h"
 
 namespace foretoken::train {
+
+// The LM head of a draft's losses, [scored, hidden], and the target's for the same tokens.
+struct LossHead {
+  const Matrix& draft;
+  const ScoredHead& target;
+};
 
 class FrozenTarget {
  public:
@@ -50,6 +58,14 @@ class FrozenTarget {
   torch::Tensor Embeddings(const torch::Tensor& ids) const;
   const Matrix& head_matrix() const { return model_.head(); }
   const torch::Tensor& head() const { return model_.head().compute; }  // [vocab, hidden]
+  // The tokens that the losses of drafts with the target's LM head score, ascending; empty: all.
+  void Score(const std::vector<int64_t>& tokens) { scored_head_ = ScoredHead(head(), tokens); }
+  // Returns what the losses of a draft with the LM head `output` compare: head_matrix() stands for
+  // the scored tokens' rows, and a trained head for itself.
+  LossHead LossHeadOf(const Matrix& output) const {
+    if (output.masters.empty()) return {scored_head_.matrix(), scored_head_};
+    return {output, whole_head_};
+  }
   // Returns a weight of the target's last layer, f32. `name`: for example "mlp.up_proj.weight".
   // Throws if there is no such weight of this shape.
   torch::Tensor LastLayer(const std::string& name, const std::vector<int64_t>& shape) const;
@@ -65,13 +81,16 @@ class FrozenTarget {
   FrozenTarget(std::unique_ptr<ModelFile> file, const LlamaShape& shape, WeightOptions options)
       : file_(std::move(file)),
         model_(shape, std::move(options),
-               {file_->config().attention_bias, file_->config().qk_norm}) {}
+               {file_->config().attention_bias, file_->config().qk_norm}),
+        whole_head_(head(), {}),
+        scored_head_(whole_head_) {}
 
   std::vector<torch::Tensor> Rows(const Batch& batch, const std::string& computation,
                                   const std::vector<RowForm>& forms, const RowsOf& compute);
 
   std::unique_ptr<ModelFile> file_;
   Llama model_;
+  ScoredHead whole_head_, scored_head_;
   std::unique_ptr<EngineTarget> engine_;  // null: libtorch reads the documents
   std::unique_ptr<FeatureCache> cache_;
 };
@@ -80,13 +99,21 @@ class FrozenTarget {
 inline constexpr Setting kTargetSetting = {"target", "", AnyText(), "the model to draft for",
                                            Change::kFree};
 
+// The setting of methods whose losses may leave out rare tokens where they use the target's LM
+// head.
+inline constexpr char kScoredTokens[] = "scored_tokens";
+inline constexpr Setting kScoredSetting = {
+    kScoredTokens, "0", Whole(0, kMostVocab),
+    "tokens that losses score, the most frequent ones of the data (0: all); a trained LM head "
+    "scores all"};
+
 struct DraftPreparation {
   Recipe recipe;  // with the target's shape
   Corpus corpus;
-  TokenRanking ranking;  // RankData of the corpus
   std::shared_ptr<FrozenTarget> target;
 };
-// Opens the target, encodes the data with its tokenizer and writes the ranking of its tokens.
+// Opens the target, encodes the data with its tokenizer, writes the ranking of its tokens and has
+// losses score those of kScoredSetting.
 // Errors: a target that cannot be used; those of PrepareData.
 Result<DraftPreparation> PrepareDraft(const TrainOptions& options, torch::Device device);
 // Moves recipe and corpus of a prepared draft to the inputs of its training, which lack the task.

@@ -64,7 +64,9 @@ class ChimeraTask final : public DraftTask {
     for (int64_t k = 0; k < module_.heads(); ++k) {
       const int64_t loss_rows = Anchors(batch, k).rows.size(0);
       total += 3.0 * (module_.HeadFlops(loss_rows) + module_.OutputFlops(loss_rows));
-      if (module_.scores(k).masters.empty()) total -= target_->HeadFlops(loss_rows);
+      if (module_.scores(k).masters.empty()) {
+        total -= (3.0 - 2.0 * HeadOf(k).target.Share()) * target_->HeadFlops(loss_rows);
+      }
     }
     return total;
   }
@@ -73,12 +75,14 @@ class ChimeraTask final : public DraftTask {
   int64_t steps() const override { return module_.heads(); }
   HeldOut EvaluateHeldOut(const Batch& batch) override;
 
+  LossHead HeadOf(int64_t head) const { return target_->LossHeadOf(module_.scores(head)); }
   Tensor Loss(const ChimeraContext& context, int64_t head, const Tensor& features,
               const Batch& batch, double scale) const {
-    const HeadRows anchors = Anchors(batch, head);
+    const LossHead scores = HeadOf(head);
+    const HeadRows anchors = scores.target.Scored(Anchors(batch, head));
     const Tensor outputs = module_.Output(context, head, anchors.rows + head + 1);
     const Tensor states = module_.States(head, features.index_select(0, anchors.rows), outputs);
-    return HeadLoss(states, module_.scores(head), anchors.targets, scale);
+    return HeadLoss(states, scores.draft, anchors.targets, scale);
   }
 
   std::shared_ptr<FrozenTarget> target_;
@@ -99,7 +103,9 @@ HeldOut ChimeraTask::EvaluateHeldOut(const Batch& batch) {
   for (int64_t k = 0; k < module_.heads(); ++k) {
     const Tensor states =
         module_.States(k, features.roll(k + 1, 0), module_.Output(context, k, all_rows));
-    held_out.guesses.push_back(Likeliest(states, module_.scores(k).compute).roll(-1, 0));
+    const LossHead scores = HeadOf(k);
+    const Tensor guess = Likeliest(states, scores.draft.compute);
+    held_out.guesses.push_back(scores.target.Tokens(guess).roll(-1, 0));
   }
   return held_out;
 }
@@ -115,7 +121,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   });
 }
 
-constexpr std::array<Setting, 6> kSettings = {{
+constexpr std::array<Setting, 7> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
     {"ngram", "3", Whole(1, kMostNgram), "tokens that the n-gram encoder reads, 1 to 5",
@@ -124,6 +130,7 @@ constexpr std::array<Setting, 6> kSettings = {{
      "weight of the distance between the encoder's outputs and features"},
     {"shared_output", "0", Whole(0, 1),
      "1: heads end in the target's LM head instead of one of their own", Change::kNever},
+    kScoredSetting,
     {"selffeed", "0", Whole(0, 1),
      "1: heads after the first read the draft's own tokens, not the text's"},
 }};
@@ -131,11 +138,12 @@ constexpr std::array<Setting, 6> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_chimera;
-const Method kMethod_chimera = {ChimeraSpec::kMethod.data(),
-                                "heads that attend to all tokens through a light encoder",
-                                kSettings,
-                                &PrepareTask<ChimeraTask>,
-                                &Export,
-                                {.rate = 0.003, .shares = {"shared_output=1"}}};
+const Method kMethod_chimera = {
+    ChimeraSpec::kMethod.data(),
+    "heads that attend to all tokens through a light encoder",
+    kSettings,
+    &PrepareTask<ChimeraTask>,
+    &Export,
+    {.rate = 0.003, .shares = {"shared_output=1"}, .scored = kScoredTokens}};
 
 }  // namespace foretoken::train

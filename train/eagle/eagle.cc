@@ -13,7 +13,6 @@
 #include "eagle/loss.h"
 #include "eagle/module.h"
 #include "io/model_limits.h"
-#include "scored_head.h"
 #include "target.h"
 
 namespace foretoken::train {
@@ -21,7 +20,6 @@ namespace {
 
 using torch::Tensor;
 
-constexpr const char* kScored = "scored_tokens";
 constexpr uint64_t kNoiseStream = 0x6e6f697365, kTokenStream = 0x746f6b656e;
 
 EagleLossOptions LossOptions(const Recipe& r) {
@@ -78,11 +76,9 @@ void AddNoise(double amount, uint64_t key, const Batch& batch, Tensor features) 
 
 class EagleTask final : public DraftTask {
  public:
-  // `scored`: the tokens over which losses are computed, ascending; empty: all.
-  EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device,
-            const std::vector<int64_t>& scored)
+  EagleTask(const Recipe& recipe, std::shared_ptr<FrozenTarget> target, torch::Device device)
       : target_(std::move(target)),
-        head_(target_->head(), scored),
+        head_(target_->LossHeadOf(target_->head_matrix()).target),
         module_(target_->shape(), InitialWeights(recipe, device, *target_),
                 recipe.Number("fc_bias") != 0.0),
         options_(LossOptions(recipe)),
@@ -187,7 +183,7 @@ class EagleTask final : public DraftTask {
   static Tensor LossRowsOf(const Batch& batch) { return batch.inner.nonzero().squeeze(1); }
 
   std::shared_ptr<FrozenTarget> target_;
-  ScoredHead head_;
+  const ScoredHead& head_;
   EagleModule module_;
   EagleLossOptions options_;
   double noise_, token_alignment_;
@@ -234,18 +230,6 @@ HeldOut EagleTask::EvaluateHeldOut(const Batch& batch) {
   return held_out;
 }
 
-Result<Prepared> Prepare(const TrainOptions& options, torch::Device device) {
-  FT_ASSIGN_OR_RETURN(DraftPreparation draft, PrepareDraft(options, device));
-  const auto count = static_cast<int64_t>(draft.recipe.Number(kScored));
-  const int64_t vocab = draft.target->shape().vocab;
-  std::vector<int64_t> scored;
-  if (count > 0 && count < vocab) scored = CommonTokens(draft.ranking, count);
-  Prepared prepared = StartOf(draft);
-  prepared.task =
-      std::make_unique<EagleTask>(prepared.recipe, std::move(draft.target), device, scored);
-  return prepared;
-}
-
 Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   DraftInfo draft;
   draft.taps = EagleSpec::Taps(static_cast<int>(info.recipe.layers));
@@ -276,8 +260,7 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
       {"feature_weight", "1", FromTo(0.0, 1e6), "weight of SmoothL1 between features"},
       {"normalised_features", "0", Whole(0, 1),
        "1: each dimension of features is divided by its root mean square for that loss"},
-      {kScored, "0", Whole(0, kMostVocab),
-       "tokens that losses score, the most frequent ones of the data (0: all)"},
+      kScoredSetting,
       {"noise", "0.2", FromTo(0.0, 1000.0),
        "uniform noise on the target's features, times 512 / length"},
       {"start", "random", OneOf("random feature layer"),
@@ -296,16 +279,16 @@ extern const Method kMethod_eagle, kMethod_hass;
 const Method kMethod_eagle = {EagleSpec::kMethod.data(),
                               "a draft layer that guesses the target's next feature",
                               kEagle,
-                              &Prepare,
+                              &PrepareTask<EagleTask>,
                               &Export,
-                              {.rate = 0.003, .scored = kScored},
+                              {.rate = 0.003, .scored = kScoredTokens},
                               &EagleSpec::OwnName};
 const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
                              "eagle, trained on its own guesses and on likely tokens",
                              kHass,
-                             &Prepare,
+                             &PrepareTask<EagleTask>,
                              &Export,
-                             {.rate = 0.003, .scored = kScored},
+                             {.rate = 0.003, .scored = kScoredTokens},
                              &EagleSpec::OwnName};
 
 }  // namespace foretoken::train

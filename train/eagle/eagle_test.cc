@@ -216,25 +216,6 @@ TEST_F(RunTest, AveragesBeginWithInitWeights) {
   }
 }
 
-// scored_tokens as large as the vocabulary trains like scored_tokens = 0, which means all tokens.
-// Fewer tokens give different losses.
-TEST_F(RunTest, ScoredTokensLimitHassLosses) {
-  MakeTarget(FileType::kQ8_0, /*steps=*/20);
-  const auto losses = [&](const char* scored) {
-    TrainOptions run =
-        TinyDraftRun(directory_, directory_ + "/scored" + std::string(scored), "hass");
-    run.recipe.steps = 4;
-    run.recipe.eval_every = 2;
-    run.recipe.settings["scored_tokens"] = scored;
-    const Status trained = Train(run);
-    return trained.ok() ? Losses(run.out) : std::vector<std::string>{trained.error().message};
-  };
-  const auto all = losses("0"), some = losses("64");
-  EXPECT_EQ(all, losses("320"));
-  ASSERT_EQ(some.size(), 4u) << some[0];
-  EXPECT_NE(all, some);
-}
-
 TEST_F(RunTest, KilledHassRunContinuesBitForBit) {
   MakeTarget(FileType::kQ8_0, 20);
   ExpectExactResume(TinyDraftRun(directory_, directory_ + "/hass", "hass"), 3 * 10);

@@ -10,6 +10,7 @@
 #include "draft_ops.h"
 #include "edd/attention.h"
 #include "edd/module.h"
+#include "head_rows.h"
 #include "io/model_limits.h"
 
 namespace foretoken::train {
@@ -74,10 +75,11 @@ class EddTask final : public DraftTask {
   double Flops(const Batch& batch) const override {
     const int64_t rows = batch.batch * batch.length;
     const auto loss_rows = static_cast<int64_t>(CountLossTerms(batch));
+    const double head_flops = Head().target.Share() * target_->HeadFlops(loss_rows);
     double total = 3.0 * module_.ForwardFlops(rows, batch.length) +
-                   (module_.head().masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(loss_rows);
+                   (module_.head().masters.empty() ? 2.0 : 3.0) * head_flops;
     if (uses_distillation_ || module_.encodes()) total += target_->FeatureFlops(rows, batch.length);
-    return uses_distillation_ ? total + target_->HeadFlops(loss_rows) : total;
+    return uses_distillation_ ? total + head_flops : total;
   }
 
  private:
@@ -114,16 +116,19 @@ class EddTask final : public DraftTask {
             longest};
   }
 
+  LossHead Head() const { return target_->LossHeadOf(module_.head()); }
+
   // Row p of the draft's outputs and row p of the target's features both predict token p + 1.
   Tensor Loss(const Tensor& outputs, const Tensor& features, const Batch& batch, double scale) {
-    const Tensor rows = LossRows(batch), states = outputs.index_select(0, rows);
+    const LossHead scores = Head();
+    const Tensor all_rows = LossRows(batch);
+    const HeadRows at = scores.target.Scored({all_rows, batch.targets.index_select(0, all_rows)});
+    const Tensor states = outputs.index_select(0, at.rows);
     if (uses_distillation_) {
-      return DistillationLoss(states, module_.head(), features.index_select(0, rows),
-                              target_->head(), scale, kLossChunk);
+      return DistillationLoss(states, scores.draft, features.index_select(0, at.rows),
+                              scores.target.rows(), scale, kLossChunk);
     }
-    const Tensor ones = torch::ones({rows.size(0)}, rows.options().dtype(torch::kFloat32));
-    return LmLoss(states, module_.head(), batch.targets.index_select(0, rows), ones, scale,
-                  kLossChunk);
+    return HeadLoss(states, scores.draft, at.targets, scale);
   }
 
   std::shared_ptr<FrozenTarget> target_;
@@ -154,7 +159,9 @@ HeldOut EddTask::EvaluateHeldOut(const Batch& batch) {
     }
     const Tensor rows = module_.encodes() ? outputs(StepStarts(batch.first_key, step)) : blocks;
     // Row r predicts token r + 1 here, but token r + 2 in DraftAccuracy::Add.
-    guesses.push_back(Likeliest(rows, module_.head().compute).roll(-1, 0));
+    const LossHead scores = Head();
+    const Tensor guess = Likeliest(rows, scores.draft.compute);
+    guesses.push_back(scores.target.Tokens(guess).roll(-1, 0));
   }
   return held_out;
 }
@@ -189,7 +196,7 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, EddSpec::OwnName);
 }
 
-constexpr std::array<Setting, 9> kSettings = {{
+constexpr std::array<Setting, 10> kSettings = {{
     kTargetSetting,
     {"encoder", "1", Whole(0, 1), "0: a draft that attends to tokens only (VDM)", Change::kNever},
     {"layer", EddSpec::kTapSetting, Whole(-kMostLayers, kMostLayers),
@@ -200,18 +207,20 @@ constexpr std::array<Setting, 9> kSettings = {{
     {"block_max", "10", Whole(1, 128), "maximum tokens per block"},
     {"train_embedding", "1", Whole(0, 1), "0: the target's embedding", Change::kNever},
     {"train_head", "1", Whole(0, 1), "0: the target's LM head", Change::kNever},
+    kScoredSetting,
     {"eval_steps", "5", Whole(1, 16), "draft steps evaluated on held-out text", Change::kFree},
 }};
 
 }  // namespace
 
 extern const Method kMethod_edd;
-const Method kMethod_edd = {EddSpec::kMethod.data(),
-                            "a layer that attends to the target's hidden states as a soft prompt",
-                            kSettings,
-                            &Prepare,
-                            &Export,
-                            {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}},
-                            &EddSpec::OwnName};
+const Method kMethod_edd = {
+    EddSpec::kMethod.data(),
+    "a layer that attends to the target's hidden states as a soft prompt",
+    kSettings,
+    &Prepare,
+    &Export,
+    {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}, .scored = kScoredTokens},
+    &EddSpec::OwnName};
 
 }  // namespace foretoken::train

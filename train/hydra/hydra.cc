@@ -55,20 +55,22 @@ class HydraTask final : public DraftTask {
     for (int64_t k = 0; k < module_.heads(); ++k) {
       const int64_t loss_rows = RowsOfHead(batch, k).rows.size(0);
       const double trained = module_.scores(k).masters.empty() ? 2.0 : 3.0;
-      total +=
-          3.0 * module_.StateFlops(k, loss_rows) + (1.0 + trained) * target_->HeadFlops(loss_rows);
+      total += 3.0 * module_.StateFlops(k, loss_rows) +
+               (1.0 + trained) * HeadOf(k).target.Share() * target_->HeadFlops(loss_rows);
     }
     return total;
   }
 
  private:
+  LossHead HeadOf(int64_t head) const { return target_->LossHeadOf(module_.scores(head)); }
   // The KL divergence from the target's distribution: the soft cross-entropy minus a constant.
   Tensor Loss(int64_t head, const Tensor& features, const Tensor& prefix, const Batch& batch,
               double scale, const HydraDropout& dropout = {}) const {
-    const Tensor rows = RowsOfHead(batch, head).rows;
-    return DistillationLoss(module_.States(head, batch, prefix, rows, dropout),
-                            module_.scores(head), features.index_select(0, rows + head + 1),
-                            target_->head(), scale, kLossChunk);
+    const LossHead scores = HeadOf(head);
+    const Tensor rows = scores.target.Scored(RowsOfHead(batch, head)).rows;
+    return DistillationLoss(module_.States(head, batch, prefix, rows, dropout), scores.draft,
+                            features.index_select(0, rows + head + 1), scores.target.rows(), scale,
+                            kLossChunk);
   }
 
   int64_t steps() const override { return module_.heads(); }
@@ -84,8 +86,9 @@ class HydraTask final : public DraftTask {
     for (int64_t k = 0; k < module_.heads(); ++k) {
       // Row r reads the targets of rows up to r + k; its guess belongs to row r + k.
       const Tensor rows = torch::arange(std::max<int64_t>(count - k, 0), options);
-      const Tensor guess =
-          Likeliest(module_.States(k, batch, prefix, rows), module_.scores(k).compute);
+      const LossHead scores = HeadOf(k);
+      const Tensor guess = scores.target.Tokens(
+          Likeliest(module_.States(k, batch, prefix, rows), scores.draft.compute));
       held_out.guesses.push_back(
           torch::cat({torch::zeros({count - guess.size(0), kLikeliest}, options), guess}));
     }
@@ -106,12 +109,13 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 1, HydraSpec::NameInDraft);
 }
 
-constexpr std::array<Setting, 5> kSettings = {{
+constexpr std::array<Setting, 6> kSettings = {{
     kTargetSetting,
     {"output_heads", "4", Whole(1, 16), "tokens guessed ahead", Change::kNever},
     {"head_layers", "4", Whole(1, 16), "residual blocks of a head", Change::kNever},
     {"shared_output", "0", Whole(0, 1),
      "1: heads are scored by the target's LM head instead of their own", Change::kNever},
+    kScoredSetting,
     {"dropout", "0", FromToBelow(0.0, 1.0),
      "dropout of the inputs of blocks and scores; the paper's is 0.2"},
 }};
@@ -119,12 +123,13 @@ constexpr std::array<Setting, 5> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_hydra;
-const Method kMethod_hydra = {HydraSpec::kMethod.data(),
-                              "heads that read the earlier heads' guesses (Hydra++)",
-                              kSettings,
-                              &PrepareTask<HydraTask>,
-                              &Export,
-                              {.rate = 0.003, .shares = {"shared_output=1"}},
-                              &HydraSpec::NameInDraft};
+const Method kMethod_hydra = {
+    HydraSpec::kMethod.data(),
+    "heads that read the earlier heads' guesses (Hydra++)",
+    kSettings,
+    &PrepareTask<HydraTask>,
+    &Export,
+    {.rate = 0.003, .shares = {"shared_output=1"}, .scored = kScoredTokens},
+    &HydraSpec::NameInDraft};
 
 }  // namespace foretoken::train

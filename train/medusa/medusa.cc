@@ -46,16 +46,19 @@ class MedusaTask final : public DraftTask {
     for (int64_t k = 0; k < module_.heads(); ++k) {
       const int64_t loss_rows = RowsOfHead(batch, k).rows.size(0);
       total += 4.0 * static_cast<double>(loss_rows * width * width) +
-               (module_.scores(k).masters.empty() ? 2.0 : 3.0) * target_->HeadFlops(loss_rows);
+               (module_.scores(k).masters.empty() ? 2.0 : 3.0) * HeadOf(k).target.Share() *
+                   target_->HeadFlops(loss_rows);
     }
     return total;
   }
 
  private:
+  LossHead HeadOf(int64_t head) const { return target_->LossHeadOf(module_.scores(head)); }
   Tensor Loss(int64_t head, const Tensor& features, const Batch& batch, double scale) const {
-    const HeadRows at = RowsOfHead(batch, head);
+    const LossHead scores = HeadOf(head);
+    const HeadRows at = scores.target.Scored(RowsOfHead(batch, head));
     const Tensor states = module_.States(head, features.index_select(0, at.rows));
-    return HeadLoss(states, module_.scores(head), at.targets, scale);
+    return HeadLoss(states, scores.draft, at.targets, scale);
   }
 
   int64_t steps() const override { return module_.heads(); }
@@ -66,8 +69,9 @@ class MedusaTask final : public DraftTask {
                      Likeliest(features, target_->head()),
                      {}};
     for (int64_t k = 0; k < module_.heads(); ++k) {
-      const Tensor guess = Likeliest(module_.States(k, features), module_.scores(k).compute);
-      held_out.guesses.push_back(guess.roll(k, 0));
+      const LossHead scores = HeadOf(k);
+      const Tensor guess = Likeliest(module_.States(k, features), scores.draft.compute);
+      held_out.guesses.push_back(scores.target.Tokens(guess).roll(k, 0));
     }
     return held_out;
   }
@@ -85,23 +89,25 @@ Status Export(const ExportRequest& request, const CheckpointInfo& info) {
   return ExportDraft(request, info, std::move(draft), 0, MedusaSpec::OwnName);
 }
 
-constexpr std::array<Setting, 4> kSettings = {{
+constexpr std::array<Setting, 5> kSettings = {{
     kTargetSetting,
     {"output_heads", "5", Whole(1, 16), "tokens guessed ahead", Change::kNever},
     {"head_decay", "0.8", FromTo(0.0, 10.0), "head k's loss is weighted with head_decay^k"},
     {"shared_output", "0", Whole(0, 1),
      "1: heads are scored by the target's LM head instead of their own", Change::kNever},
+    kScoredSetting,
 }};
 
 }  // namespace
 
 extern const Method kMethod_medusa;
-const Method kMethod_medusa = {MedusaSpec::kMethod.data(),
-                               "heads that guess several tokens ahead",
-                               kSettings,
-                               &PrepareTask<MedusaTask>,
-                               &Export,
-                               {.rate = 0.003, .shares = {"shared_output=1"}},
-                               &MedusaSpec::OwnName};
+const Method kMethod_medusa = {
+    MedusaSpec::kMethod.data(),
+    "heads that guess several tokens ahead",
+    kSettings,
+    &PrepareTask<MedusaTask>,
+    &Export,
+    {.rate = 0.003, .shares = {"shared_output=1"}, .scored = kScoredTokens},
+    &MedusaSpec::OwnName};
 
 }  // namespace foretoken::train
