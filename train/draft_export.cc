@@ -20,19 +20,15 @@ bool IsWeight(const SafetensorsEntry& entry) {
   return entry.dtype == "F32";
 }
 
-// The acceptance length that follows from the acceptance rates of the draft steps.
-double TauOf(const std::vector<double>& acceptance) {
-  double tau = 1.0, product = 1.0;
-  for (const double alpha : acceptance) tau += product *= alpha;
-  return tau;
-}
-
 std::string TrainingRecord(const CheckpointInfo& info, const std::optional<OwnAnswers>& answers) {
   const RunState& s = info.state;
   Json json = RecipeRecord(info.recipe);
   json["trained"] = {
       {"steps", s.step}, {"tokens", s.tokens}, {"seconds", s.seconds}, {"heldout_loss", s.heldout}};
-  if (!s.alpha.empty()) json["trained"]["teacher_forced_tau"] = TauOf(s.alpha);
+  if (!s.alpha.empty()) {
+    const std::vector<float> shares(s.alpha.begin(), s.alpha.end());
+    json["trained"]["teacher_forced_tau"] = AcceptanceLength(shares);
+  }
   if (answers) {
     json["trained"]["tau"] = answers->tau;
     json["trained"]["tau_questions"] = answers->questions;

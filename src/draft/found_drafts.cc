@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "base/json.h"
@@ -76,7 +77,9 @@ class DraftSearch {
     FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
     FT_ASSIGN_OR_RETURN(const std::string_view drafter,
                         RequireRegistered(draft->info().method, path));
-    return std::optional(FoundDraft{drafter, kDraftOption, path});
+    const std::vector<float>& acceptance = draft->info().acceptance;
+    const double tau = acceptance.empty() ? 0.0 : AcceptanceLength(acceptance);
+    return std::optional(FoundDraft{drafter, kDraftOption, path, tau});
   }
 
   Result<std::optional<FoundDraft>> RecogniseModel(const GgufFile& metadata,
@@ -150,6 +153,7 @@ std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokeniz
     }
   }
   std::ranges::stable_sort(found, {}, RegistryOrder);
+  std::ranges::stable_sort(found, std::greater(), &FoundDraft::tau);
   return found;
 }
 

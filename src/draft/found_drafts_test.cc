@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "draft/drafts_beside_testing.h"
+#include "io/draft_file.h"
 
 namespace foretoken {
 namespace {
@@ -88,6 +89,25 @@ TEST_F(FoundDraftsTest, TheFirstByNameIsUsedAndReported) {
   EXPECT_EQ(Complaint("auto"), "none");
   EXPECT_THAT(notes_, ElementsAre(AllOf(HasSubstr("drafter auto uses " + PathOf("0") + " (eagle)"),
                                         HasSubstr("of 3 drafts"))));
+}
+
+// A draft whose file says that more of its tokens are accepted comes before the others.
+TEST_F(FoundDraftsTest, TheBestMeasuredDraftIsFirst) {
+  Make("medusa", "medusa");
+  Make("draft-model", "model");
+  const std::string good = PathOf("good"), poor = PathOf("a_poor"), plain = folder_ / "plain";
+  DraftsBesideTest::Make("hass", plain);
+  ASSERT_TRUE(AnnotateDraft(plain + ".gguf", {.acceptance = {0.6f, 0.5f}}, good).ok());
+  ASSERT_TRUE(AnnotateDraft(plain + ".gguf", {.acceptance = {0.6f, 0.4f}}, poor).ok());
+  const auto found = FindDrafts(*model_, tokenizer_.get(), target_path());
+  ASSERT_EQ(found.size(), 4u);
+  EXPECT_EQ(found[0].path, good);
+  EXPECT_NEAR(found[0].tau, 1.9, 1e-6);
+  EXPECT_EQ(found[1].path, poor);
+  EXPECT_EQ(found[2].drafter, "draft-model");
+  EXPECT_EQ(found[3].drafter, "medusa");
+  EXPECT_EQ(Complaint("auto"), "none");
+  EXPECT_THAT(notes_, ElementsAre(HasSubstr("drafter auto uses " + good + " (hass), of 4 drafts")));
 }
 
 TEST_F(FoundDraftsTest, FilesForOtherTargetsAreSkippedSilently) {

@@ -149,6 +149,12 @@ class GgufDraft final : public DraftFile {
 
 }  // namespace
 
+double AcceptanceLength(std::span<const float> acceptance) {
+  double length = 1.0, reached = 1.0;
+  for (const float share : acceptance) length += reached *= share;
+  return length;
+}
+
 Status CheckAcceptance(std::span<const float> acceptance, const std::string& label) {
   for (const float share : acceptance) {
     if (share >= 0 && share <= 1) continue;  // also refuses NaN

@@ -102,6 +102,10 @@ Status WriteDraft(const DraftInfo& info, std::span<const DraftTensor> tensors, F
 // `label` (file and field).
 Status CheckAcceptance(std::span<const float> acceptance, const std::string& label);
 
+// The tokens per cycle of chains whose guesses at depth d + 1 are accepted with probability
+// acceptance[d], the target's own token included.
+double AcceptanceLength(std::span<const float> acceptance);
+
 // Information about a draft that becomes known after its export.
 struct DraftNotes {
   std::string name;  // DraftInfo::name

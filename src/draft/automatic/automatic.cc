@@ -42,8 +42,8 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
 }
 
 // Joins copying with the first of FindDrafts' drafts that can be loaded; returns copying alone
-// if none can. A draft model comes first because it costs nothing until it drafts; drafts that read
-// the target's hidden states need them for every row of a prompt.
+// if none can. Without a measured tau, a draft model comes first because it costs nothing until it
+// drafts; drafts that read the target's hidden states need them for every row of a prompt.
 Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContext& context) {
   const std::vector<FoundDraft> found = FindDrafts(context);
   std::vector<std::string> notes;
