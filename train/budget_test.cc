@@ -313,7 +313,7 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   EXPECT_EQ(draft.steps, 2);
   EXPECT_DOUBLE_EQ(draft.lr, run.recipe.lr);
   EXPECT_DOUBLE_EQ(draft.min_lr, run.recipe.min_lr);
-  EXPECT_EQ(draft.Text("scored_tokens"), "0");  // as in runs older than the setting
+  EXPECT_FALSE(draft.settings.contains("scored_tokens"));  // a language model has none
   const Recipe model = kept("lm", {}, run.out);
   EXPECT_EQ(model.dtype, "f32");
   EXPECT_EQ(model.accumulate, 1);
@@ -326,6 +326,7 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   const Status drafted = Train(hass);
   ASSERT_TRUE(drafted.ok()) << drafted.error().message;
   EXPECT_EQ(kept("hass", {}, hass.out).Text("scored_tokens"), "5");
+  EXPECT_EQ(kept("hass", {}, hass.out).Text("start"), "random");
   // A min_lr that someone chose does not follow lr.
   EXPECT_DOUBLE_EQ(kept("hass", {"lr"}, hass.out).min_lr, 1e-5);
   EXPECT_DOUBLE_EQ(kept("hass", {"lr", "min_lr"}, hass.out).min_lr, Recipe().min_lr);

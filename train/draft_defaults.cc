@@ -145,11 +145,8 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
   fill.Set("eval_sequences", &Recipe::eval_sequences, std::max<int64_t>(1, kEvalTokens / r.length));
   fill.Set("checkpoint_minutes", &Recipe::checkpoint_minutes, kCheckpointMinutes);
   fill.SetLength(steps_for(step.steps));
-  for (const char* setting : defaults.shares) {
-    if (setting == nullptr) continue;
-    const std::string_view text = setting;
-    const size_t equals = text.find('=');
-    fill.SetSetting(std::string(text.substr(0, equals)), std::string(text.substr(equals + 1)));
+  for (const SettingDefault& setting : defaults.settings) {
+    if (setting.name != nullptr) fill.SetSetting(setting.name, setting.value);
   }
   if (defaults.scored != nullptr && !on_gpu && config.vocab > 2 * kScored) {
     fill.SetSetting(defaults.scored, std::to_string(kScored));
@@ -179,10 +176,16 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   if (!named.contains("epochs")) keep("steps", &Recipe::steps);
   keep("eval_every", &Recipe::eval_every);
   keep("eval_sequences", &Recipe::eval_sequences);
-  if (defaults.scored == nullptr || named.contains(defaults.scored)) return;
-  const auto scored = info->recipe.settings.find(defaults.scored);
-  // Runs of versions without the setting score all tokens.
-  recipe.settings[defaults.scored] = scored == info->recipe.settings.end() ? "0" : scored->second;
+  // A run of a version without the setting has the default of the method's table.
+  const auto keep_setting = [&](const char* name) {
+    if (name == nullptr || named.contains(name)) return;
+    recipe.settings.erase(name);
+    if (const auto kept = info->recipe.settings.find(name); kept != info->recipe.settings.end()) {
+      recipe.settings.insert(*kept);
+    }
+  };
+  keep_setting(defaults.scored);
+  for (const SettingDefault& setting : defaults.settings) keep_setting(setting.name);
 }
 
 std::string DraftDefaultsHelp() {
@@ -206,8 +209,9 @@ std::string DraftDefaultsHelp() {
 std::string DescribeDefaults(const DraftDefaults& defaults) {
   std::string text = NumberText("lr %g", defaults.rate);
   text += defaults.masks_user ? ", mask-user" : ", no-mask-user";
-  for (const char* setting : defaults.shares) {
-    if (setting != nullptr) text.append(", ").append(setting);
+  for (const SettingDefault& setting : defaults.settings) {
+    if (setting.name != nullptr)
+      text.append(", ").append(setting.name).append("=").append(setting.value);
   }
   if (defaults.scored != nullptr) {
     text.append(", ").append(defaults.scored).append("=").append(std::to_string(kScored));

@@ -10,13 +10,18 @@
 
 namespace foretoken::train {
 
+struct SettingDefault {
+  const char* name = nullptr;  // null: no setting
+  const char* value = "";
+};
+
 struct DraftDefaults {
   // Peak learning rate of steps of 2,048 tokens or more for targets whose hidden size is at most
   // 512. It falls with smaller steps, and in inverse proportion to larger hidden sizes. 0: the
   // method trains no draft.
   double rate = 0.0;
-  bool masks_user = true;                  // the loss covers answers only
-  std::array<const char*, 2> shares = {};  // settings that share parts of the target, "name=value"
+  bool masks_user = true;                       // the loss covers answers only
+  std::array<SettingDefault, 2> settings = {};  // those that are not the method's table's
   // The setting that limits the tokens which losses score, where the method has one. On a CPU it is
   // 8,192 for a target with more than twice as many tokens.
   const char* scored = nullptr;
@@ -32,9 +37,9 @@ void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string
                        const std::string& base, bool on_gpu, Recipe& recipe);
 
 // Restores, for a run that is resumed, the fields whose defaults depend on the machine, unless they
-// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps and the
-// tokens that losses score. `run`: the run's directory. Without a readable checkpoint there,
-// nothing changes.
+// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps, the tokens
+// that losses score and the settings of `defaults`. `run`: the run's directory. Without a readable
+// checkpoint there, nothing changes.
 void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                          const std::string& run, Recipe& recipe);
 

@@ -276,19 +276,21 @@ constexpr auto kHass = Settings("3", "1");
 }  // namespace
 
 extern const Method kMethod_eagle, kMethod_hass;
-const Method kMethod_eagle = {EagleSpec::kMethod.data(),
-                              "a draft layer that guesses the target's next feature",
-                              kEagle,
-                              &PrepareTask<EagleTask>,
-                              &Export,
-                              {.rate = 0.003, .scored = kScoredTokens},
-                              &EagleSpec::OwnName};
-const Method kMethod_hass = {EagleSpec::kHassMethod.data(),
-                             "eagle, trained on its own guesses and on likely tokens",
-                             kHass,
-                             &PrepareTask<EagleTask>,
-                             &Export,
-                             {.rate = 0.003, .scored = kScoredTokens},
-                             &EagleSpec::OwnName};
+const Method kMethod_eagle = {
+    EagleSpec::kMethod.data(),
+    "a draft layer that guesses the target's next feature",
+    kEagle,
+    &PrepareTask<EagleTask>,
+    &Export,
+    {.rate = 0.003, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
+    &EagleSpec::OwnName};
+const Method kMethod_hass = {
+    EagleSpec::kHassMethod.data(),
+    "eagle, trained on its own guesses and on likely tokens",
+    kHass,
+    &PrepareTask<EagleTask>,
+    &Export,
+    {.rate = 0.003, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
+    &EagleSpec::OwnName};
 
 }  // namespace foretoken::train

@@ -214,13 +214,14 @@ constexpr std::array<Setting, 10> kSettings = {{
 }  // namespace
 
 extern const Method kMethod_edd;
-const Method kMethod_edd = {
-    EddSpec::kMethod.data(),
-    "a layer that attends to the target's hidden states as a soft prompt",
-    kSettings,
-    &Prepare,
-    &Export,
-    {.rate = 0.001, .shares = {"train_embedding=0", "train_head=0"}, .scored = kScoredTokens},
-    &EddSpec::OwnName};
+const Method kMethod_edd = {EddSpec::kMethod.data(),
+                            "a layer that attends to the target's hidden states as a soft prompt",
+                            kSettings,
+                            &Prepare,
+                            &Export,
+                            {.rate = 0.001,
+                             .settings = {{{"train_embedding", "0"}, {"train_head", "0"}}},
+                             .scored = kScoredTokens},
+                            &EddSpec::OwnName};
 
 }  // namespace foretoken::train

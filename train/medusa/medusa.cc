@@ -107,7 +107,7 @@ const Method kMethod_medusa = {
     kSettings,
     &PrepareTask<MedusaTask>,
     &Export,
-    {.rate = 0.003, .shares = {"shared_output=1"}, .scored = kScoredTokens},
+    {.rate = 0.003, .settings = {{{"shared_output", "1"}}}, .scored = kScoredTokens},
     &MedusaSpec::OwnName};
 
 }  // namespace foretoken::train
