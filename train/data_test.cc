@@ -451,5 +451,16 @@ TEST_F(EventLogFiles, UnreadableLogIsNotReplaced) {
   EXPECT_TRUE(std::filesystem::is_symlink(path));
 }
 
+TEST(RecipeTest, RecordHoldsNoLocalPaths) {
+  Recipe recipe;
+  recipe.settings["target"] = "/home/me/model.gguf";
+  recipe.data = {{"/home/me/chats/my.jsonl", 1.0}, {"/home/me/texts/", 0.5}, {"plain.txt", 1.0}};
+  const Json record = RecipeRecord(recipe);
+  EXPECT_EQ(record["data"][0]["files"], "my.jsonl");
+  EXPECT_EQ(record["data"][1]["files"], "texts");
+  EXPECT_EQ(record["data"][2]["files"], "plain.txt");
+  EXPECT_EQ(JsonText(record).find("/home"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace foretoken::train

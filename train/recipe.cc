@@ -159,6 +159,11 @@ Json RecipeRecord(const Recipe& recipe) {
   Json json = RecipeToJson(recipe);
   json.erase("init");
   if (json.contains("settings")) json["settings"].erase("target");
+  for (size_t i = 0; i < recipe.data.size(); ++i) {
+    std::filesystem::path files = recipe.data[i].files;
+    if (!files.has_filename()) files = files.parent_path();  // a folder, with a slash at its end
+    json["data"][i]["files"] = files.filename().string();
+  }
   return json;
 }
 
