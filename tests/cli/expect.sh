@@ -14,3 +14,8 @@ expect_status() {
 }
 expect_text() { grep -q -e "$1" "$dir/$2" || fail "$3: no '$1' in $2: $(head -c 300 "$dir/$2")"; }
 json() { python3 -c "import json,sys; s=json.load(open('$1')); print($2)"; }
+# Ends the script; its status is the number of failures.
+finish() {
+  [ "$failures" -eq 0 ] && echo "all passed"
+  exit "$failures"
+}
