@@ -5,6 +5,7 @@
 
 #include "base/number_text.h"
 #include "head_rows.h"
+#include "io/draft_file.h"
 #include "ops.h"
 
 namespace foretoken::train {
@@ -62,14 +63,12 @@ void DraftAccuracy::AddRanks(const Batch& batch, const std::vector<Tensor>& gues
 }
 
 void DraftAccuracy::AppendTo(Metrics& metrics) const {
-  double length = 1.0, product = 1.0;
+  std::vector<double> alpha;
   for (size_t step = 0; step < correct_.size(); ++step) {
-    const double alpha = correct_[step] / std::max(reached_[step], 1.0);
-    metrics.emplace_back(kForcedAlpha + std::to_string(step + 1), alpha);
-    product *= alpha;
-    length += product;
+    alpha.push_back(correct_[step] / std::max(reached_[step], 1.0));
+    metrics.emplace_back(kForcedAlpha + std::to_string(step + 1), alpha.back());
   }
-  metrics.emplace_back(kForcedTau, length);
+  metrics.emplace_back(kForcedTau, AcceptanceLength(alpha));
   for (size_t step = 0; step < correct_.size(); ++step) {
     const double predicted = std::max(predicted_[step], 1.0);
     const std::string number = std::to_string(step + 1);

@@ -210,8 +210,8 @@ std::string DescribeDefaults(const DraftDefaults& defaults) {
   std::string text = NumberText("lr %g", defaults.rate);
   text += defaults.masks_user ? ", mask-user" : ", no-mask-user";
   for (const SettingDefault& setting : defaults.settings) {
-    if (setting.name != nullptr)
-      text.append(", ").append(setting.name).append("=").append(setting.value);
+    if (setting.name == nullptr) continue;
+    text.append(", ").append(setting.name).append("=").append(setting.value);
   }
   if (defaults.scored != nullptr) {
     text.append(", ").append(defaults.scored).append("=").append(std::to_string(kScored));

@@ -25,10 +25,7 @@ std::string TrainingRecord(const CheckpointInfo& info, const std::optional<OwnAn
   Json json = RecipeRecord(info.recipe);
   json["trained"] = {
       {"steps", s.step}, {"tokens", s.tokens}, {"seconds", s.seconds}, {"heldout_loss", s.heldout}};
-  if (!s.alpha.empty()) {
-    const std::vector<float> shares(s.alpha.begin(), s.alpha.end());
-    json["trained"]["teacher_forced_tau"] = AcceptanceLength(shares);
-  }
+  if (!s.alpha.empty()) json["trained"]["teacher_forced_tau"] = AcceptanceLength(s.alpha);
   if (answers) {
     json["trained"]["tau"] = answers->tau;
     json["trained"]["tau_questions"] = answers->questions;

@@ -77,7 +77,8 @@ class DraftSearch {
     FT_ASSIGN_OR_RETURN(const auto draft, OpenDraft(path));
     FT_ASSIGN_OR_RETURN(const std::string_view drafter,
                         RequireRegistered(draft->info().method, path));
-    const std::vector<float>& acceptance = draft->info().acceptance;
+    const std::vector<float>& shares = draft->info().acceptance;
+    const std::vector<double> acceptance(shares.begin(), shares.end());
     const double tau = acceptance.empty() ? 0.0 : AcceptanceLength(acceptance);
     return std::optional(FoundDraft{drafter, kDraftOption, path, tau});
   }

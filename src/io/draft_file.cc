@@ -149,9 +149,9 @@ class GgufDraft final : public DraftFile {
 
 }  // namespace
 
-double AcceptanceLength(std::span<const float> acceptance) {
+double AcceptanceLength(std::span<const double> acceptance) {
   double length = 1.0, reached = 1.0;
-  for (const float share : acceptance) length += reached *= share;
+  for (const double share : acceptance) length += reached *= share;
   return length;
 }
 

@@ -104,7 +104,7 @@ Status CheckAcceptance(std::span<const float> acceptance, const std::string& lab
 
 // The tokens per cycle of chains whose guesses at depth d + 1 are accepted with probability
 // acceptance[d], the target's own token included.
-double AcceptanceLength(std::span<const float> acceptance);
+double AcceptanceLength(std::span<const double> acceptance);
 
 // Information about a draft that becomes known after its export.
 struct DraftNotes {
