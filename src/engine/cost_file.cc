@@ -35,7 +35,7 @@ std::string ProcessorName() {
 
 std::string CostKey(const Model& model) {
   const ModelConfig& c = model.config();
-  std::string key = "7";  // version of the file format
+  std::string key = "8";  // version of the file format
   for (const int64_t number :
        {int64_t{c.vocab}, int64_t{c.layers}, int64_t{c.hidden}, int64_t{c.ffn}, int64_t{c.heads},
         int64_t{c.kv_heads}, int64_t{c.head_dim}, static_cast<int64_t>(model.weight_bytes()),

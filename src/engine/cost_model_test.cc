@@ -60,6 +60,18 @@ TEST(Estimate, CorrectsADisturbedFirstObservation) {
   EXPECT_LT(doubted.value(), 1.1) << "ages without observations";
 }
 
+TEST(Estimate, ForgetsWhatIsObservedNoMore) {
+  Estimate idle(0.1), busy(0.1);
+  for (int i = 0; i < 50; ++i) idle.Observe(0.5), busy.Observe(0.5);
+  for (int i = 0; i < 20; ++i) {
+    idle.Doubt();
+    busy.Observe(0.5);
+    busy.Doubt();
+  }
+  EXPECT_LT(idle.value(), 0.12) << "a busy hour does not decide for good";
+  EXPECT_NEAR(busy.value(), 0.5, 0.01);
+}
+
 TEST(Estimate, SurvivesJson) {
   Estimate estimate(1);
   estimate.Observe(2);
@@ -189,6 +201,19 @@ TEST(DraftCosts, LevelCostIsGuessedUntilItIsTimed) {
   for (int i = 0; i < 40; ++i) costs.Observe(1, 0, 0.2);
   costs.ExpectLevel(0.3);
   EXPECT_NEAR(costs.Passes(1), 0.2, 0.01) << "the timed cost replaces the guess";
+}
+
+// After a rest a draft reads what was written meanwhile, so its levels are never timed alone.
+TEST(DraftCosts, LevelsFoundCheaperAfterARestAreBelieved) {
+  DraftCosts costs;
+  costs.ExpectLevel(0.1);
+  costs.ExpectReading(0.001);
+  for (int i = 0; i < 40; ++i) costs.Observe(1, 0, 0.4);
+  for (int i = 0; i < 2; ++i) costs.Observe(1, 24, 0.124);
+  EXPECT_LT(costs.Passes(1), 0.13);
+  EXPECT_NEAR(costs.ReadingPasses(24), 0.024, 0.02);
+  for (int i = 0; i < 100; ++i) costs.Observe(1, 0, 0.4);
+  EXPECT_NEAR(costs.Passes(1), 0.4, 0.02) << "and if it was a mistake, it is mended";
 }
 
 TEST(DraftCosts, TrustFallsWithFailuresAndComesBackWithGains) {

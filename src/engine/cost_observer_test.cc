@@ -182,6 +182,21 @@ TEST(Observer, ASlowerMachineChangesNothing) {
   EXPECT_GT(6 * 128 / passes, 1.65);
 }
 
+// While the machine is busy, levels take seven times as long. A draft of 0.6 right guesses then
+// rests; on the idle machine two levels write 1.96 tokens in 1.4 passes.
+TEST(Observer, ADraftThatRestedWhileTheMachineWasBusyComesBack) {
+  ScriptedDrafter draft = Level(0.6, 0.1);
+  CostModel costs = Unknown();
+  draft.level = 0.7;
+  Simulation busy(costs, {draft});
+  for (int i = 0; i < 20; ++i) busy.Answer(128);
+  draft.level = 0.1;
+  draft.reading = 0.002;
+  Simulation idle(costs, {draft});
+  for (int i = 0; i < 8; ++i) idle.Answer(128);
+  EXPECT_GT(MeanSpeed(idle, 20), 1.25);
+}
+
 // Reading a prompt costs time: a draft of unknown speed-up reads only short prompts.
 TEST(Observer, PromptsAreReadForDraftsThatSaveTime) {
   for (const double hits : {0.0, 0.7}) {
@@ -194,7 +209,7 @@ TEST(Observer, PromptsAreReadForDraftsThatSaveTime) {
       run.prompt = 40 + 37 * (i % 10);
       lost += Lost(run.Answer(128));
     }
-    EXPECT_LE(lost, 40 * (hits > 0 ? -30 : 0.7)) << hits;
+    EXPECT_LE(lost, 40 * (hits > 0 ? -30 : Allowed(128))) << hits;
   }
 }
 

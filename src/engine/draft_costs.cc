@@ -42,11 +42,21 @@ void DraftCosts::ExpectReading(double passes_per_token) {
 
 void DraftCosts::Observe(int levels, int unread, double passes) {
   if (unread >= kManyTokens) {
-    token_.Observe(std::max(passes - Passes(levels), kLeast) / unread);
+    ObserveReading(levels, unread, passes);
   } else if (levels == 0) {
     fixed_.Observe(std::max(passes, kLeast));
   } else {
     level_.Observe(std::max(passes - fixed_.value(), kLeast) / levels);
+  }
+}
+
+// A level cannot take longer than both together. A draft that rests because its levels seem too
+// costly is timed in no other way: after a rest it has text to read.
+void DraftCosts::ObserveReading(int levels, int unread, double passes) {
+  if (levels > 0 && passes <= Passes(levels)) {
+    level_.Limit(std::max(passes - fixed_.value(), kLeast) / levels);
+  } else {
+    token_.Observe(std::max(passes - Passes(levels), kLeast) / unread);
   }
 }
 

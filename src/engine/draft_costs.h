@@ -79,6 +79,9 @@ class DraftCosts {
   bool Restore(const Json& json);
 
  private:
+  // Observe, if at least kManyTokens tokens were read.
+  void ObserveReading(int levels, int unread, double passes);
+
   Estimate fixed_, level_, token_;
   bool has_level_bytes_ = false;
   double trust_ = 1, gain_ = 0, cycles_ = 0, savings_ = 0, promise_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "base/json.h"
@@ -36,6 +37,7 @@ void Estimate::SetPrior(double prior, double weight) {
 double Estimate::value() const { return std::exp(log_); }
 
 void Estimate::Observe(double value) {
+  has_news_ = true;
   const double distance = std::log(std::max(value, kShortest)) - log_;
   const int side = distance > kFar ? 1 : distance < -kFar ? -1 : 0;
   // If the prior has hardly any weight, no observation is far from it.
@@ -58,7 +60,8 @@ void Estimate::Observe(double value) {
 void Estimate::Limit(double value) { log_ = std::min(log_, std::log(std::max(value, kShortest))); }
 
 void Estimate::Doubt() {
-  constexpr double kStep = 0.2;
+  constexpr double kStep = 0.2, kKept = 0.75;
+  if (!std::exchange(has_news_, false)) observations_ *= kKept;
   if (observations_ > 0 && observations_ < kYoung) log_ += kStep * (log_prior_ - log_);
 }
 

@@ -24,8 +24,9 @@ class Estimate {
   void Scale(double factor) { log_ += std::log(factor); }
   // Sets an upper bound: lowers the value to at most `value`.
   void Limit(double value);
-  // Ages the estimate: a value that rests on few observations moves towards the prior, so that a
-  // disturbed observation does not decide for good.
+  // Ages the estimate, so that neither a disturbed observation nor a busy hour decides for good:
+  // without an observation since the last call, the earlier ones lose weight, and a value that
+  // rests on few observations moves towards the prior.
   void Doubt();
 
   // [value, observations].
@@ -35,7 +36,8 @@ class Estimate {
 
  private:
   double log_, log_prior_, prior_weight_, observations_ = 0;
-  int beyond_ = 0;  // the last observation was far above (1), far below (-1) or neither (0)
+  int beyond_ = 0;         // the last observation was far above (1), far below (-1) or neither (0)
+  bool has_news_ = false;  // whether there was an observation since the last Doubt
 };
 
 }  // namespace foretoken

@@ -50,7 +50,7 @@ Token Simulation::Guess(size_t part, int at) {
 // Imitates CausalDrafter's choice.
 int Simulation::TokensToRead(size_t part, int begin, const TreeBuilder& builder) const {
   const int all = prompt + begin, held = read_[part];
-  if (held >= prompt) return 0;
+  if (held >= prompt) return all - held;
   if (!parts_[part].may_skip) return prompt;
   const int count = std::clamp(builder.TokensToRead(all), std::min(16, all), all);
   return held == 0 || count >= 2 * held ? count : 0;
@@ -68,7 +68,7 @@ double Simulation::Propose(size_t part, int begin, TreeBuilder& builder) {
   double took = drafter.asking;
   int unread = TokensToRead(part, begin, builder);
   for (auto nodes = builder.TakeFrontier(unread); !nodes.empty(); nodes = builder.TakeFrontier(0)) {
-    if (unread > 0) read_[part] = unread;
+    if (unread > 0) read_[part] = read_[part] >= prompt ? prompt + begin : unread;
     took += drafter.reading * std::exchange(unread, 0);
     took += drafter.level;
     for (const Node n : nodes) {
