@@ -12,6 +12,7 @@
 #include "apps/runtime_args.h"
 #include "base/interrupt.h"
 #include "base/json.h"
+#include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "base/part_folder.h"
 #include "base/progress.h"
@@ -145,6 +146,22 @@ Status AnswerDocuments(const DistillArgs& args, std::span<const TextDocument> do
   return {};
 }
 
+// Says how many conversations the complete output holds, and which command trains a draft with
+// them.
+Status SayComplete(const DistillArgs& args) {
+  if (args.quiet || IsDevice(args.output)) return {};
+  FT_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(args.output, FileUse::kOwnState));
+  const auto answered = std::ranges::count(file.text(), '\n');  // DistilledLine
+  std::string sentence = args.output + ": " + std::to_string(answered) + " answered conversation" +
+                         (answered == 1 ? "" : "s");
+  if (answered > 0) {
+    sentence += "; to train a draft with them: foretoken train hass --target " + args.model.path +
+                " --data " + args.output;
+  }
+  std::fprintf(stderr, "%s\n", Legible(sentence).c_str());
+  return {};
+}
+
 Status AnswerAlone(const DistillArgs& args, std::span<const TextDocument> documents,
                    const Distilled& written, const Json& record, Distiller& distiller,
                    AppendedFile& output) {
@@ -157,7 +174,8 @@ Status AnswerAlone(const DistillArgs& args, std::span<const TextDocument> docume
   FT_RETURN_IF_ERROR(WriteRecord(args.output, record));
   FT_RETURN_IF_ERROR(output.Begin(written.bytes));
   WholeTask task(written.next, documents.size(), output);
-  return AnswerDocuments(args, documents, task, distiller);
+  FT_RETURN_IF_ERROR(AnswerDocuments(args, documents, task, distiller));
+  return InterruptGuard::Requested() ? Status() : SayComplete(args);
 }
 
 Status AnswerShare(const DistillArgs& args, std::span<const TextDocument> documents,
@@ -169,7 +187,9 @@ Status AnswerShare(const DistillArgs& args, std::span<const TextDocument> docume
                              .quiet = args.quiet};
   FT_ASSIGN_OR_RETURN(DistillShare task, DistillShare::Join(options, documents, record));
   FT_RETURN_IF_ERROR(AnswerDocuments(args, documents, task, distiller));
-  return InterruptGuard::Requested() ? Status() : task.Leave();
+  if (InterruptGuard::Requested()) return {};
+  FT_ASSIGN_OR_RETURN(const bool has_written, task.Leave());
+  return has_written ? SayComplete(args) : Status();
 }
 
 // Makes the checks that need no model.

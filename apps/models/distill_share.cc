@@ -117,7 +117,7 @@ std::string DistillShare::note() const {
          " parts";
 }
 
-Status DistillShare::Leave() {
+Result<bool> DistillShare::Leave() {
   const PartFolder::Writing writing{
       .check =
           [](const PartFolder::Part& part, std::string_view text) {
@@ -128,9 +128,10 @@ Status DistillShare::Leave() {
         return WriteRecord(options_.output, record);
       }};
   FT_ASSIGN_OR_RETURN(const PartFolder::Outcome outcome, folder_.Leave(writing));
-  if (options_.quiet) return {};
+  const bool has_written = outcome == PartFolder::Outcome::kWritten;
+  if (options_.quiet) return has_written;
   const std::string& output = options_.output;
-  if (outcome == PartFolder::Outcome::kWritten) {
+  if (has_written) {
     std::fprintf(stderr, "%s: all parts are finished\n", output.c_str());
   } else if (outcome == PartFolder::Outcome::kOthersWrote) {
     std::fprintf(stderr, "%s: another process has finished the last part\n", output.c_str());
@@ -141,7 +142,7 @@ Status DistillShare::Leave() {
         "%s: other processes are still answering %zu of %zu parts; the last one writes it\n",
         output.c_str(), left, folder_.parts());
   }
-  return {};
+  return has_written;
 }
 
 }  // namespace foretoken

@@ -39,9 +39,10 @@ class DistillShare : public DistillTask {
   int64_t done() const override;
   std::string note() const override;
 
-  // Writes the output if no part is left, and says so, or what others still do, on stderr. Call it
-  // last, unless the work was stopped. Errors: those of PartFolder::Leave.
-  Status Leave();
+  // Writes the output if no part is left, and says so, or what others still do, on stderr. Returns
+  // whether this process has written it. Call it last, unless the work was stopped. Errors: those
+  // of PartFolder::Leave.
+  Result<bool> Leave();
 
  private:
   // A part in progress.

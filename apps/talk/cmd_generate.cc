@@ -7,9 +7,11 @@
 #include "apps/option_group.h"
 #include "apps/runtime_args.h"
 #include "apps/talk/attributed_text.h"
+#include "base/division.h"
 #include "base/input_file.h"
 #include "base/interrupt.h"
 #include "base/json.h"
+#include "base/number_text.h"
 #include "base/output_file.h"
 #include "runtime/answer.h"
 #include "runtime/context.h"
@@ -167,6 +169,18 @@ Result<GenerateOutputs> OpenGenerateOutputs(const GenerateArgs& g) {
   return outputs;
 }
 
+// Prints the estimated speed-up, or that there is none: passes are timed only for trees that weigh
+// costs.
+void PrintEstimate(const DraftArgs& draft, const DraftOutcome& outcome) {
+  const std::string sentence = Sentence(outcome);
+  if (!sentence.empty()) {
+    std::fprintf(stderr, "%s\n", sentence.c_str());
+  } else if (!WeighsCosts(draft)) {
+    std::fprintf(stderr, "no estimate of the speed-up: tree %s does not weigh costs\n",
+                 TreeSpecOf(draft).c_str());
+  }
+}
+
 void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& report) {
   std::fprintf(stderr, "%d prompt tokens in %.2f s, %zu new tokens in %.2f s: %.1f tokens/s%s\n",
                answer.prompt_tokens, answer.phases.prefill, answer.tokens.size(),
@@ -182,9 +196,7 @@ void PrintSummary(const GenerateArgs& g, const Answer& answer, const RunReport& 
   const Metrics m = answer.Summary();
   std::fprintf(stderr, "%s: %.2f tokens a pass, %d passes\n", g.draft.drafter.c_str(), m.tau_micro,
                m.cycles);
-  if (const std::string sentence = Sentence(report.outcome); !sentence.empty()) {
-    std::fprintf(stderr, "%s\n", sentence.c_str());
-  }
+  if (!g.check) PrintEstimate(g.draft, report.outcome);  // --check measures it
 }
 
 // Checks that the baseline would generate the same text as this run, without which --check has no
@@ -194,6 +206,15 @@ Status CheckIsFair(const GenerateArgs& g, const SamplingParams& sampling) {
   if (!g.check || sampling.greedy() || verifier->guarantee == Guarantee::kSameText) return {};
   return Error{"--check: sampled with --verifier " + g.draft.verifier +
                ", the text may rightly differ from the one without drafts; use exact, or --temp 0"};
+}
+
+// "; auto was 1.17 times as fast": the measured speed-up, prompt excluded. Empty without a drafter,
+// or if an answer is too short.
+std::string MeasuredSpeedup(const DraftArgs& draft, const Answer& answer, const Answer& plain) {
+  const double speedup = Ratio(answer.Report(0).GenerationTokensPerSecond(),
+                               plain.Report(0).GenerationTokensPerSecond());
+  if (draft.drafter == "none" || speedup <= 0) return "";
+  return "; " + draft.drafter + " was " + NumberText("%.2f", speedup) + " times as fast";
 }
 
 // Decodes the answer again without drafts and compares. Returns the exit status.
@@ -215,8 +236,9 @@ Result<int> Check(const GenerateArgs& g, const LoadedModel& loaded, const Sessio
     return kExitDiffers;
   }
   if (!g.quiet) {
-    std::fprintf(stderr, "check: all %zu tokens match decoding without drafts (%.1f tokens/s)\n",
-                 answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond());
+    std::fprintf(stderr, "check: all %zu tokens match decoding without drafts (%.1f tokens/s)%s\n",
+                 answer.tokens.size(), plain.Report(0).GenerationTokensPerSecond(),
+                 MeasuredSpeedup(g.draft, answer, plain).c_str());
   }
   return kExitDone;
 }
@@ -314,6 +336,7 @@ int Run_generate(int argc, char** argv) {
   Declare(app, &g);
   if (const auto status = ParseCommandLine(app, argc, argv)) return *status;
   g.prompt_given = app.count("--prompt") > 0;
+  g.draft.quiet = g.quiet;
   if (!g.attribute.empty()) {
     if (app.count("--drafter") == 0) g.draft.drafter = kAttributing;
     DraftAsPaper(&g.draft);

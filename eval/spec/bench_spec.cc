@@ -180,9 +180,11 @@ void PrintRemarks(const SpecRun& run, const std::vector<SpecEntry>& entries) {
       "method's,\nprompt included; in brackets its 95 %% interval: questions%s are resampled.\n",
       run.times.size() > 1 ? " and passes" : "");
   for (const SpecEntry& e : entries) {
-    if (e.group == "overall" && PromiseBroken(e)) {
+    if (e.group != "overall") continue;
+    if (PromiseBroken(e)) {
       std::printf("%s: tokens differ from the baseline's\n", e.method->name.c_str());
     }
+    if (const std::string note = SparseDraftsNote(e); !note.empty()) std::puts(note.c_str());
   }
 }
 
@@ -235,6 +237,7 @@ Result<int> BenchSpec(BenchSpecArgs& args) {
   if (args.verifiers.empty()) args.verifiers = {"exact"};
   if (args.temperatures.empty()) args.temperatures = {0};
   args.options.chat = !args.no_chat;
+  args.draft.quiet = args.options.quiet;
   FT_ASSIGN_OR_RETURN(const std::vector<SpecMethod> methods, Combine(args));
   FT_ASSIGN_OR_RETURN(SpecOutputs outputs, OpenOutputs(args, methods));
   FT_ASSIGN_OR_RETURN(std::vector<SpecQuestion> questions,

@@ -81,6 +81,26 @@ std::string SpeedupCell(const SpecEntry& e) {
          NumberText("%.2f", e.interval.high) + "]";
 }
 
+// Whether the method has a draft, trained or a model, which has a guess in every cycle. Other
+// drafters copy, and have no guess where they find nothing to copy.
+bool UsesDraft(const SpecMethod& method) {
+  const auto is_draft = [](std::string_view key) { return key == "draft" || key == "draft_model"; };
+  const auto needs_draft = [&](std::string_view name) {
+    const auto entry = std::ranges::find(AllDrafters(), name, &DrafterEntry::name);
+    return entry != AllDrafters().end() && is_draft(entry->needs);
+  };
+  const auto names_draft = [&](const auto& option) { return is_draft(option.first); };
+  const std::vector<std::string_view> drafters = SplitDrafters(method.draft.drafter);
+  return std::ranges::any_of(drafters, needs_draft) ||
+         std::ranges::any_of(method.draft.options, names_draft);
+}
+
+bool HardlyDrafted(const SpecEntry& e) {
+  const bool is_rare = e.drafted_share < 0.1;
+  const bool is_small = e.metrics.tau_micro < 1.1 && e.nodes_per_cycle < 0.5;
+  return e.metrics.cycles > 0 && (is_rare || is_small);
+}
+
 }  // namespace
 
 std::string MethodLabel(const SpecMethod& method) {
@@ -105,7 +125,7 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
   std::vector<std::vector<Cycle>> cycles;
   const size_t b = methods[m].baseline;
   const std::vector<size_t> passes = run.Passes();
-  double nodes = 0;
+  double nodes = 0, drafted = 0;
   for (const size_t q : questions) {
     const SpecAnswer& answer = run.answers[q][m];
     timings.push_back(run.TimingOver(passes, q, m, &SpecTimes::with_prefill));
@@ -122,7 +142,10 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
     entry.total.seconds += timings.back().seconds;
     entry.prefill_seconds += timings.back().seconds - generation.back().seconds;
     entry.tokens_per_second += Rate(timings.back()) / static_cast<double>(questions.size());
-    for (const Cycle& c : answer.cycles) nodes += c.nodes;
+    for (const Cycle& c : answer.cycles) {
+      nodes += c.nodes;
+      drafted += c.nodes > 0 ? 1 : 0;
+    }
   }
   QuestionRatios ratios(run, m, b, questions);
   entry.speedup = Median(ratios.Over(passes));
@@ -139,6 +162,7 @@ SpecEntry SummariseQuestions(const SpecRun& run, const std::vector<SpecMethod>& 
   entry.generation_only = AllSpeedups(generation, baseline_generation);
   entry.metrics = Summarise(cycles);
   entry.nodes_per_cycle = Ratio(nodes, entry.metrics.cycles);
+  entry.drafted_share = Ratio(drafted, entry.metrics.cycles);
   return entry;
 }
 
@@ -220,6 +244,10 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
   text += "\n" + MarkdownHead(head);
   for (size_t i = 0; i < entries.size();) {
     const SpecEntry& first = entries[i];
+    if (first.group != "overall" && first.questions == entries.front().questions) {
+      ++i;
+      continue;
+    }
     std::vector<std::string> row{first.task, std::to_string(first.questions)};
     for (; i < entries.size() && entries[i].task == first.task; ++i) {
       if (entries[i].method->draft.drafter != "none") row.push_back(SpeedupCell(entries[i]));
@@ -227,6 +255,16 @@ std::string MarkdownTables(const std::vector<SpecEntry>& entries) {
     text += MarkdownRow(row);
   }
   return text;
+}
+
+std::string SparseDraftsNote(const SpecEntry& entry) {
+  const SpecMethod& method = *entry.method;
+  const bool may_draft = method.draft.drafter != "none" && method.draft.draft_max != 0;
+  if (!may_draft || !WeighsCosts(method.draft) || !HardlyDrafted(entry)) return "";
+  return MethodLabel(method) + ": drafted in " + NumberText("%.0f", 100 * entry.drafted_share) +
+         " % of passes, because " + (UsesDraft(method) ? "" : "it had no guess or ") +
+         "its guesses were expected to cost more time than they save; --tree chain:gamma=2 drafts "
+         "regardless of the cost";
 }
 
 std::string AnswerLines(const SpecRun& run, const SpecMethod& method, size_t index) {

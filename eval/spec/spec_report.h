@@ -33,6 +33,7 @@ struct SpecEntry {
   Timing total;                  // sum over questions of medians over passes
   double prefill_seconds = 0;    // sum over questions of medians over passes
   double nodes_per_cycle = 0;    // mean number of drafted nodes scored
+  double drafted_share = 0;      // share of cycles with drafted nodes
   Metrics metrics;               // metrics of the first pass
   bool identical = true;  // every answer of every pass equals the baseline's, token for token
 };
@@ -51,10 +52,15 @@ std::vector<SpecEntry> SummariseSpec(const SpecRun& run, const std::vector<SpecM
 std::string MethodLabel(const SpecMethod& method);
 
 Json ToJson(const SpecEntry& entry);
-// Two Markdown tables: the methods overall, and speed-ups by task.
+// Two Markdown tables: the methods overall, and speed-ups by task. A task or category of all
+// questions would repeat the overall speed-ups and is omitted.
 std::string MarkdownTables(const std::vector<SpecEntry>& entries);
 // Whether the method's verifier promises the baseline's text and an answer differs from it.
 bool PromiseBroken(const SpecEntry& entry);
+
+// Says how often a method drafted, and why not more often, if its tree weighs costs and it hardly
+// drafted; else empty.
+std::string SparseDraftsNote(const SpecEntry& entry);
 
 // One method's answers as JSONL, one line per question, in the format that Spec-Bench's scripts
 // read. `index`: the method's index in the run.

@@ -36,8 +36,8 @@ struct SpecOptions {
   int repeats = 1;       // passes over all questions; times are medians over them
   bool chat = true;      // wraps turns in the model's chat template
   bool quiet = false;
-  std::string costs;  // file of fixed costs for tree policies, written if absent; "": measured
-                      // during the run
+  std::string costs;  // file of fixed costs for tree policies, written if absent; "": those of
+                      // LoadedModel::costs, corrected by those measured during the run
   SamplingParams sampling;  // the temperature is the method's
   // Called in every pass after each question, with one answer per method. May be empty.
   std::function<Status(const SpecQuestion&, const std::vector<SpecAnswer>&)> after;

@@ -35,7 +35,8 @@ void DeclareSpecOptions(CLI::App& app, SpecOptions* options) {
   app.add_option(
          "--costs", options->costs,
          "file of the costs that trees use, so that trees are the same in every run; written after "
-         "a warm-up of 24 questions if absent (default: costs measured during the run)")
+         "a warm-up of 24 questions if absent (default: costs that earlier runs kept in "
+         "~/.cache/foretoken, corrected by those measured during the run)")
       ->type_name("FILE")
       ->check(WritableFile());
   AddSeedArg(app, &options->sampling.seed, "random seed (0); -1 = a random one, which is printed");

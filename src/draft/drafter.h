@@ -137,13 +137,15 @@ struct DraftContext {
   std::string target_path;  // the target's file, where some drafters look for further data;
                             // empty if there is none
   const Tokenizer* tokenizer = nullptr;  // the target's; null if it has none
-  // Receives sentences for the user about files that were chosen or left out; null: they are
-  // dropped.
+  // Receives sentences for the user about files that were left out or chosen among several; null:
+  // they are dropped.
   std::vector<std::string>* notes = nullptr;
+  // Receives the sentence that names the draft which `auto` joins; null: it is dropped.
+  std::string* choice = nullptr;
 
   // A copy with other options, which must outlive the result.
   DraftContext With(const Json& new_options) const {
-    return {target, capacity, new_options, target_path, tokenizer, notes};
+    return {target, capacity, new_options, target_path, tokenizer, notes, choice};
   }
 };
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <set>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/legible.h"
+#include "base/warning.h"
+#include "draft/found_drafts.h"
 
 namespace foretoken {
 namespace {
@@ -50,16 +53,42 @@ void SayOnce(const std::string& sentence) {
   std::fprintf(stderr, "foretoken: %s\n", Legible(sentence).c_str());
 }
 
+// Whether the drafter is `auto`, alone or joined, and no option names its draft, so that it looks
+// for one beside the model.
+bool LooksForDraft(const DraftArgs& args) {
+  const auto joins_drafts = [](std::string_view name) {
+    const auto entry = std::ranges::find(AllDrafters(), name, &DrafterEntry::name);
+    return entry != AllDrafters().end() && entry->joins_drafts;
+  };
+  const auto is_file = [](const auto& option) { return NamesFile(option.first); };
+  const std::vector<std::string_view> drafters = SplitDrafters(args.drafter);
+  return std::ranges::any_of(drafters, joins_drafts) && std::ranges::none_of(args.options, is_file);
+}
+
+// Warns if `folder`, in which drafts are looked for, is a file: a draft that was copied to this
+// name is not found.
+void WarnIfFile(const std::string& folder) {
+  std::error_code fault;
+  if (!std::filesystem::is_regular_file(folder, fault)) return;
+  Warn(folder +
+       " is a file; drafts are looked for in a folder of this name (--draft or --draft-model names "
+       "a file)");
+}
+
 // Returns null for the drafter "none".
 Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const DraftArgs& args,
                                             int capacity) {
   if (args.drafter == "none") return std::unique_ptr<Drafter>();
+  if (LooksForDraft(args)) WarnIfFile(DraftFolderOf(loaded.file->path()));
   const Json options = ObjectOf(args.options);
   std::vector<std::string> notes;
+  std::string choice;
   auto drafter = NewDrafter(args.drafter, {*loaded.model, capacity, options, loaded.file->path(),
-                                           loaded.tokenizer.get(), &notes});
+                                           loaded.tokenizer.get(), &notes, &choice});
   for (const std::string& note : notes) SayOnce(note);
-  if (drafter.ok()) SayOnce((*drafter)->Remark());
+  if (!drafter.ok()) return drafter;
+  if (!args.quiet) SayOnce(choice);
+  SayOnce((*drafter)->Remark());
   return drafter;
 }
 
@@ -83,10 +112,7 @@ struct Speculator {
 Result<Speculator> NewSpeculator(const LoadedModel& loaded, const DraftArgs& args, int capacity) {
   Speculator speculator;
   FT_ASSIGN_OR_RETURN(speculator.made.drafter, DrafterFor(loaded, args, capacity));
-  std::string tree = TreeOf(args);
-  if (!args.pct_cost.empty()) {
-    tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + args.pct_cost);
-  }
+  const std::string tree = TreeSpecOf(args);
   FT_ASSIGN_OR_RETURN(speculator.made.tree, NewTreePolicy(tree));
   const TreePolicy& policy = *speculator.made.tree;
   FT_ASSIGN_OR_RETURN(const int nodes, NodesOf(loaded, args, tree, policy));

@@ -27,8 +27,9 @@ struct Decoder {
   std::unique_ptr<Verifier> verifier;
   std::unique_ptr<Generator> generator;
 };
-// Builds a decoder for sequences of at most `capacity` tokens. Errors: an unknown drafter, tree or
-// verifier; invalid options; a tree that does not fit into a pass.
+// Builds a decoder for sequences of at most `capacity` tokens. Says on standard error, once in a
+// process, which drafts were chosen or left out. Errors: an unknown drafter, tree or verifier;
+// invalid options; a tree that does not fit into a pass.
 Result<Decoder> NewDecoder(const LoadedModel& loaded, const DraftArgs& args, int capacity);
 // Adds the drafter of `args` to `decoder`, and ignores the verifier of `args`. Returns the
 // drafter's number in the generator. Errors: those of NewDecoder.

@@ -62,6 +62,18 @@ std::string TreeOf(const DraftArgs& draft) {
   return first == nullptr ? "chain" : std::string(first->paper_tree);
 }
 
+std::string TreeSpecOf(const DraftArgs& draft) {
+  std::string tree = TreeOf(draft);
+  if (draft.pct_cost.empty()) return tree;
+  tree.append(tree.find(':') == std::string::npos ? ":" : ",").append("expand=" + draft.pct_cost);
+  return tree;
+}
+
+bool WeighsCosts(const DraftArgs& draft) {
+  const auto policy = NewTreePolicy(TreeSpecOf(draft));
+  return policy.ok() && (*policy)->UsesEconomy();
+}
+
 void DraftAsPaper(DraftArgs* draft) {
   if (!draft->tree.empty() && draft->tree != kPaperTree) return;
   draft->tree = kPaperTree;

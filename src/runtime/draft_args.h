@@ -28,6 +28,8 @@ struct DraftArgs {
   DraftNoise noise = DraftNoise::kAuto;
   std::string verifier = "exact";
   NamedValues verifier_options;
+  // Whether NewDecoder leaves out which draft `auto` found beside the model.
+  bool quiet = false;
 };
 
 // Checks the names of drafters, tree and verifier. Errors: an unknown one; the message lists the
@@ -40,6 +42,10 @@ inline constexpr char kPaperTree[] = "paper";
 // that trees do not change the text; else the paper's tree, because with `auto` measured costs
 // would change what a seed writes. REQUIRES: names are known.
 std::string TreeOf(const DraftArgs& draft);
+// Returns what NewTreePolicy builds the tree from: TreeOf with pct_cost. REQUIRES: names are known.
+std::string TreeSpecOf(const DraftArgs& draft);
+// Whether the tree is sized by measured costs. REQUIRES: names are known.
+bool WeighsCosts(const DraftArgs& draft);
 // Unless another tree is named, sets the tree, and draft_max if it is not given, to those of the
 // (first) drafter's paper. Attribution needs this: it finds only copies that were drafted, so the
 // drafter must not skip guesses to save time.

@@ -232,6 +232,17 @@ printf 'hello hello hello' >"$dir/prompt.txt"
 expect_status 0 "prompt by -f" generate -f "$dir/prompt.txt" -n 24 -q
 cmp -s "$dir/out" "$dir/plain" || fail "-f and -p write different texts"
 [ -s "$dir/err" ] && fail "--quiet is not quiet"
+# The speed-up is estimated, unless --check measures it or the tree is not sized by costs.
+expect_status 0 "an estimate" generate -p "hello hello hello" -n 40
+expect_text "; text unchanged$" err "an estimate"
+expect_status 0 "a measured speed-up" generate -p "hello hello hello" -n 40 --check
+expect_text "^check: all 40 tokens match decoding without drafts ([0-9.]* tokens/s); auto was [0-9.]* times as fast$" err \
+  "a measured speed-up"
+grep -q "text unchanged" "$dir/err" && fail "--check prints an estimate as well: $(cat "$dir/err")"
+expect_status 0 "no estimate" generate -p "hello hello hello" -n 40 --drafter pld --tree chain:gamma=5
+expect_text "^no estimate of the speed-up: tree chain:gamma=5 does not weigh costs$" err "no estimate"
+expect_status 0 "a check without a drafter" generate -p "hello hello hello" -n 40 --drafter none --check
+expect_text "^check: all 40 tokens .* tokens/s)$" err "a check without a drafter"
 printf 'hello hello hello' | generate -n 24 -q >"$dir/out" || fail "prompt by pipe"
 cmp -s "$dir/out" "$dir/plain" || fail "a pipe and -p write different texts"
 generate -p "hello" -n 200 -q 2>"$dir/err" | head -c 1 >/dev/null || fail "a reader that goes away"
@@ -283,10 +294,27 @@ expect_status 0 "the draft model beside it" ownly --drafter draft-model --tree p
 [ -s "$dir/err" ] && fail "the draft model beside it: $(cat "$dir/err")"
 expect_status 0 "auto with the draft model beside it" ownly --tree chain:gamma=5 --temp 1 --stats "$dir/own.json"
 [ "$(json "$dir/own.json" "s['tau_micro'] > 3")" = True ] || fail "auto does not take the draft model beside it"
+expect_status 0 "auto with one" "$bin" generate -m "$dir/own/model.gguf" -t 1 --ignore-eos -p hello -n 4
+expect_text "^foretoken: drafter auto uses $dir/own/drafts/a.gguf (draft-model), the only draft in $dir/own/drafts; --draft or " \
+  err "auto with one says which"
+expect_status 0 "auto with one, quietly" ownly
+[ -s "$dir/err" ] && fail "auto with one, quietly: $(cat "$dir/err")"
+expect_status 0 "auto with one and a named draft" "$bin" generate -m "$dir/own/model.gguf" -t 1 --ignore-eos -p hello -n 4 \
+  --draft-model "$model"
+grep -q "the only draft" "$dir/err" && fail "auto with a named draft says which it found: $(cat "$dir/err")"
+printf 'hello\n' | "$bin" chat -m "$dir/own/model.gguf" -t 1 -n 4 >"$dir/out" 2>"$dir/err" || fail "chat with one draft: status $?"
+expect_text "auto uses $dir/own/drafts/a.gguf (draft-model), the only draft" err "chat with one draft says which"
+rm -rf "$dir/misplaced"
+mkdir -p "$dir/misplaced"
+cp "$model" "$dir/misplaced/model.gguf"
+cp "$model" "$dir/misplaced/drafts"
+expect_status 0 "a draft named drafts" "$bin" generate -m "$dir/misplaced/model.gguf" -t 1 --ignore-eos -p hello -n 4 -q
+expect_text "^foretoken: warning: $dir/misplaced/drafts is a file; drafts are looked for in a folder of this name (--draft" err \
+  "a draft named drafts"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "a draft named drafts: more than a warning: $(cat "$dir/err")"
 cp "$model" "$dir/own/drafts/b.gguf"
-expect_status 0 "auto with two" ownly
+expect_status 0 "auto with two" "$bin" generate -m "$dir/own/model.gguf" -t 1 --ignore-eos -p hello -n 4
 expect_text "auto uses $dir/own/drafts/a.gguf (draft-model), of 2 drafts" err "auto with two says which"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "auto with two says more: $(cat "$dir/err")"
 expect_status 0 "draft-model with two" ownly --drafter draft-model
 expect_text "draft-model uses $dir/own/drafts/a.gguf, the first of 2" err "draft-model with two says which"
 head -c 20000 "$model" >"$dir/own/drafts/a.gguf"
@@ -339,6 +367,7 @@ distill_up_to() {
 }
 expect_status 0 "distill" distill --out "$dir/one.jsonl" --batch 1 --force
 expect_status 0 "distill, batched" distill --out "$dir/three.jsonl" --batch 3 --drafter pld --force
+[ -s "$dir/err" ] && fail "distill -q is not quiet: $(cat "$dir/err")"
 cmp -s "$dir/one.jsonl" "$dir/three.jsonl" || fail "distill: the batch changes the answers"
 [ "$(wc -l <"$dir/one.jsonl")" -eq 5 ] || fail "distill: not 5 lines"
 head -n 2 "$dir/one.jsonl" >"$dir/part.jsonl"
@@ -355,11 +384,14 @@ printf '%s\n' '{"question_id": 7, "category": "qa", "turns": ["one", "two"]}' '{
 expect_status 0 "distill of questions alone" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 2 \
   --logit-bias 256:100 --out "$dir/alone.jsonl" --force
 expect_text "^1 document was left out: .* asked before" err "distill leaves out what was asked before"
+expect_text "^$dir/alone.jsonl: 2 answered conversations; to train a draft with them: foretoken train hass --target $model --data $dir/alone.jsonl$" \
+  err "distill names the command that trains"
 [ "$(wc -l <"$dir/alone.jsonl")" -eq 2 ] || fail "distill of questions alone: not 2 lines"
 [ "$(head -n 1 "$dir/alone.jsonl" | grep -o '"assistant"' | wc -l)" -eq 2 ] || fail "distill: not both turns are answered"
 expect_status 0 "distill of an answer that repeats itself" "$bin" distill -m "$model" -t 1 --data "$dir/questions_alone.jsonl" -n 40 \
   --logit-bias 97:100 --out "$dir/repeated.jsonl" --force
 expect_text "3 documents were left out: .* repeats itself" err "distill leaves out answers that repeat themselves"
+expect_text "^$dir/repeated.jsonl: 0 answered conversations$" err "distill without answers names no command"
 expect_status 0 "distill, turn by turn" distill --out "$dir/short.jsonl" --logit-bias 256:100 --force
 [ "$(grep -c '"content":""},{"role":"user","content":"and"},{"role":"assistant","content":""}' \
   "$dir/short.jsonl")" -eq 5 ] || fail "distill: not every question is answered"
@@ -633,7 +665,7 @@ expect_text "models/a.gguf, loaded" out "demo of what is shipped"
 cp "$model" "$dir/place/models/smollm2-135m-instruct-q4_1.gguf"
 expect_status 0 "demo of SmolLM2" "$dir/place/bin/foretoken" demo -t 1 -n 2 --seconds 1
 expect_text "models/smollm2-135m-instruct-q4_1.gguf, loaded" out "demo of SmolLM2"
-rm -rf "$dir/place" "$dir/own"
+rm -rf "$dir/place" "$dir/own" "$dir/misplaced"
 cat >"$dir/questions.jsonl" <<'EOF'
 {"question_id": 81, "category": "writing", "turns": ["hello hello hello", "and again"]}
 {"question_id": "x", "category": "qa", "turns": ["one two one two"]}
@@ -646,6 +678,9 @@ expect_status 0 "bench spec" "$bin" bench spec -m "$model" -t 1 --questions "$di
   --tree "vct:width=2,depth=2" --temp 0,0.8 --warm-up 1 --json "$dir/spec.json" --html "$dir/spec.html" \
   --answers "$dir/answers" --time 10
 expect_text "| overall | 3 |" out "bench spec prints a table"
+expect_text "^| mt_bench | 2 |" out "bench spec prints a row for a task"
+expect_text "^| qa | 1 |" out "bench spec prints a row for a category"
+grep -q "of passes, because" "$dir/out" && fail "bench spec says why trees of fixed size drafted little: $(cat "$dir/out")"
 [ "$(json "$dir/spec.json" "len(s['results']) == 14 * (1 + 2 + 2) \
   and [r['task'] for r in s['results'][:15]] == ['overall'] * 14 + ['mt_bench'] \
   and all(r['identical'] and r['speedup_low'] <= r['speedup'] <= r['speedup_high'] for r in s['results']) \
@@ -910,6 +945,13 @@ expect_status 0 "bench spec --json /dev/stdout" "$bin" bench spec -m "$model" -t
   --questions "$dir/questions.jsonl" --methods pld --json /dev/stdout
 expect_text '"results"' out "bench spec --json /dev/stdout"
 expect_text "| overall | 1 |" out "bench spec --json /dev/stdout leaves the table"
+grep -q -e "^| mt_bench" -e "^| writing" "$dir/out" && fail "bench spec repeats the overall row: $(cat "$dir/out")"
+[ "$(grep -c '"task": *"writing"' "$dir/out")" = 2 ] || fail "bench spec --json leaves out a category: $(cat "$dir/out")"
+# No sequence of 64 tokens occurs twice.
+expect_status 0 "bench spec of a drafter without guesses" "$bin" bench spec -m "$model" -t 1 -q -n 20 \
+  --questions "$dir/questions.jsonl" --methods pld --draft-opt pld.max_ngram=64 --draft-opt pld.min_ngram=64
+expect_text "^pld / auto / exact / T=0: drafted in 0 % of passes, because it had no guess or its guesses were expected to cost" out \
+  "bench spec of a drafter without guesses says why"
 printf '{"question_id": 1}\n' >"$dir/bad.jsonl"
 expect_status 1 "bench spec with a bad question" "$bin" bench spec -m "$model" \
   --questions "$dir/bad.jsonl" --methods pld

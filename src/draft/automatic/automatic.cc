@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/number_text.h"
 #include "draft/found_drafts.h"
 #include "draft/joined/joined.h"
 
@@ -41,6 +42,15 @@ Result<std::unique_ptr<Drafter>> NewCopying(const std::vector<std::string_view>&
   return NewJoined(parts, context.With(options));
 }
 
+// The sentence about the choice of `draft` among `count` drafts in `folder`.
+std::string ChoiceOf(const FoundDraft& draft, size_t count, const std::string& folder) {
+  const std::string tau = draft.tau > 0 ? ", tau " + NumberText("%.2f", draft.tau) : "";
+  const std::string among =
+      count == 1 ? "the only draft in " : "of " + std::to_string(count) + " drafts in ";
+  return "drafter auto uses " + draft.path + " (" + std::string(draft.drafter) + tau + "), " +
+         among + folder + "; --draft or --draft-model selects another";
+}
+
 // Joins copying with the first of FindDrafts' drafts that can be loaded; returns copying alone
 // if none can. Without a measured tau, a draft model comes first because it costs nothing until it
 // drafts; drafts that read the target's hidden states need them for every row of a prompt.
@@ -59,11 +69,8 @@ Result<std::unique_ptr<Drafter>> NewFound(const Json& options, const DraftContex
       notes.push_back(drafter.error().message + "; this draft is skipped");
       continue;
     }
-    if (found.size() > 1) {
-      notes.push_back("drafter auto uses " + draft.path + " (" + std::string(draft.drafter) +
-                      "), of " + std::to_string(found.size()) + " drafts in " +
-                      DraftFolderOf(context.target_path) +
-                      "; --draft or --draft-model selects another");
+    if (context.choice != nullptr) {
+      *context.choice = ChoiceOf(draft, found.size(), DraftFolderOf(context.target_path));
     }
     report_notes();
     return drafter;
