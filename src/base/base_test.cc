@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/json_lines.h"
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "base/progress.h"
@@ -103,6 +104,15 @@ TEST(Json, ErrorsNameTheOriginAndDepthIsBounded) {
   EXPECT_EQ(ParseJson(std::string_view("{}\0{", 4), "x").error().message,
             "x: not valid JSON: a NUL byte at 2");
   EXPECT_EQ((*ParseJson("{\"a\": [1, 2]}", "x"))["a"][1], 2);
+}
+
+TEST(Json, ErrorsInLinesGiveTheColumnOnly) {
+  std::string message;
+  VisitJsonLines("{}\n{\"a\": x}\n", "chats.jsonl", [&](const Result<Json>& json, const auto&) {
+    if (!json.ok()) message = json.error().message;
+    return true;
+  });
+  EXPECT_EQ(message.find("chats.jsonl:2: not valid JSON: parse error at column 7"), 0u) << message;
 }
 
 TEST(Progress, FormatsDurations) {

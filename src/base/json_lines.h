@@ -11,6 +11,19 @@
 
 namespace foretoken {
 
+// Parses a line of a file. `where`: file and line, which begin error messages; the parser's own
+// line number, which is always 1, is left out.
+inline Result<Json> ParseJsonLine(std::string_view line, const std::string& where) {
+  Result<Json> json = ParseJson(line, where);
+  if (json.ok()) return json;
+  constexpr std::string_view kParserLine = "line 1, ";
+  std::string message = json.error().message;
+  const size_t at = message.find("parse error at ", where.size());
+  const size_t number = at == message.npos ? at : message.find(kParserLine, at);
+  if (number != message.npos) message.erase(number, kParserLine.size());
+  return Error{std::move(message)};
+}
+
 // Calls visit(json, where) for every non-blank line of `text` until it returns false. `json` is a
 // Result<Json>, an error if the line is not JSON. `where` is file and line, as in "chats.jsonl:12",
 // and begins the error.
@@ -22,7 +35,7 @@ void VisitJsonLines(std::string_view text, const std::string& path, Visit visit)
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const std::string where = path + ":" + std::to_string(number);
-    if (!visit(ParseJson(line, where), where)) return;
+    if (!visit(ParseJsonLine(line, where), where)) return;
   }
 }
 
