@@ -8,7 +8,8 @@
 namespace foretoken::train {
 namespace {
 
-constexpr int64_t kSlowSteps = 1;  // not timed: the first step includes one-time initialisation
+// Steps at the start of a trial that are not timed: the first one includes one-time initialisation.
+constexpr int64_t kSlowSteps = 1;
 constexpr int64_t kMinTrialSteps = 4, kMaxTrialSteps = 50;
 constexpr double kTrialShare = 0.02;  // the trial's share of the budget
 // Progress that a step of the trial counts for: it begins the warm-up, however long that will be.
@@ -36,11 +37,16 @@ double EvaluationsUpTo(const Recipe& r, const RunState& s, double progress) {
 
 double PlannedProgress(const RunState& s, int64_t step) {
   const BudgetPlan& p = s.plan;
-  if (p.end == 0) return std::min(kTrialProgress * static_cast<double>(step), 1.0);
+  if (p.end == 0) {
+    return std::min(p.progress + kTrialProgress * static_cast<double>(step - p.from), 1.0);
+  }
   if (step >= p.end) return 1.0;
   const double part = static_cast<double>(step - p.from) / static_cast<double>(p.end - p.from);
   return p.progress + (1.0 - p.progress) * part;
 }
+
+// Returns the warm-up's share of the schedule.
+double WarmupShare(const Recipe& r) { return r.warmup_share > 0.0 ? r.warmup_share : kUsualWarmup; }
 
 bool MayPlan(const Recipe& r, const RunState& s) {
   const BudgetPlan& p = s.plan;
@@ -54,6 +60,37 @@ bool MayPlan(const Recipe& r, const RunState& s) {
 
 double SecondsAfterTraining(const Recipe& r) { return std::min(0.08 * r.budget, 90.0); }
 
+double BudgetUsed(const Recipe& r, const RunState& s) {
+  return s.seconds / (r.budget - SecondsAfterTraining(r));
+}
+
+RunState ResumedState(const Recipe& r, const CheckpointInfo& kept) {
+  RunState s = kept.state;
+  if (r.budget == kept.recipe.budget) return s;
+  const int64_t eval_batches = s.plan.eval_batches;
+  s.plan = {};
+  if (r.budget <= 0.0) return s;
+  const double used = BudgetUsed(r, s);
+  if (used >= 1.0) {
+    s.plan.end = s.step;  // nothing is left of the budget
+    return s;
+  }
+  // A run of few steps stays in its warm-up, even if these steps took much of the budget.
+  const double of_steps = kTrialProgress * static_cast<double>(s.step);
+  const double progress = of_steps < WarmupShare(r) ? std::min(used, of_steps) : used;
+  s.plan.from = s.step + kSlowSteps;
+  s.plan.progress = progress + kTrialProgress * static_cast<double>(kSlowSteps);
+  s.plan.seconds = s.StepSeconds();
+  s.plan.eval_batches = eval_batches;
+  return s;
+}
+
+const char* LengthField(const Recipe& r, const RunState& s) {
+  if (r.budget > 0.0) return "budget";
+  if (r.time_budget > 0.0 && s.seconds >= r.time_budget) return "time_budget";
+  return r.epochs > 0.0 ? "epochs" : "steps";
+}
+
 double ProgressOf(const Recipe& r, const RunState& s) {
   return r.budget > 0.0 ? PlannedProgress(s, s.step) : ScheduleProgress(r, s.step, s.seconds);
 }
@@ -61,8 +98,8 @@ double ProgressOf(const Recipe& r, const RunState& s) {
 double NextRate(const Recipe& r, const RunState& s) {
   const double progress = ProgressOf(r, s);
   if (r.budget <= 0.0) return LearningRate(r, s.step + 1, progress);
-  const double share = r.warmup_share > 0.0 ? r.warmup_share : kUsualWarmup;
-  const double warmup = std::clamp(PlannedProgress(s, s.step + 1) / share, kFirstRate, 1.0);
+  const double warmup =
+      std::clamp(PlannedProgress(s, s.step + 1) / WarmupShare(r), kFirstRate, 1.0);
   return warmup * DecayedRate(r, progress);
 }
 
@@ -91,7 +128,8 @@ double StepsWithin(double seconds, double pace, const ReadingLeft& reading) {
 bool PlanForBudget(const Recipe& r, int64_t eval_batches, const ReadingLeft& reading, RunState& s) {
   BudgetPlan& p = s.plan;
   const double training_seconds = s.StepSeconds();
-  if (s.step <= kSlowSteps) {
+  if (p.end == 0 && s.step <= std::max(p.from, kSlowSteps)) {
+    p.progress = PlannedProgress(s, s.step);
     p.from = s.step;
     p.seconds = training_seconds;
     return false;

@@ -3,7 +3,8 @@
 // The first steps of a run with a budget are a trial. Their pace determines the number of steps,
 // over which warm-up and decay of the learning rate are stretched. The pace is measured again
 // during the run, and the remaining steps are replanned from the current progress. A plan is part
-// of the run's state, which checkpoints contain, so a resumed run keeps its plan.
+// of the run's state, which checkpoints contain, so a resumed run keeps its plan. A run that is
+// resumed with another budget begins a new trial.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,15 @@ namespace foretoken::train {
 // Returns how many seconds of the budget are reserved for the work after training: exporting the
 // draft and measuring its acceptance.
 double SecondsAfterTraining(const Recipe& recipe);
+// Returns the share of the budget's training time that has passed; above 1 once it is exceeded.
+// REQUIRES: recipe.budget > 0.
+double BudgetUsed(const Recipe& recipe, const RunState& state);
+
+// Returns the state in which a command with `recipe` resumes the run with checkpoint `kept`.
+RunState ResumedState(const Recipe& recipe, const CheckpointInfo& kept);
+// Returns the field that determines the length of a run: "budget", "epochs" or "steps", or
+// "time_budget" if the run has reached that.
+const char* LengthField(const Recipe& recipe, const RunState& state);
 
 // Returns the run's progress: 0 .. 1 with a budget; without one, ScheduleProgress, which may exceed
 // 1.

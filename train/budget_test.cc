@@ -26,9 +26,12 @@ struct SimulatedRun {
 };
 
 // Simulates a run whose steps take `pace(step)` seconds and whose evaluations take `evaluation`.
+// `begin`: its first state.
 template <typename Pace>
-SimulatedRun Simulate(const Recipe& recipe, Pace pace, double evaluation) {
+SimulatedRun Simulate(const Recipe& recipe, Pace pace, double evaluation,
+                      const RunState& begin = {}) {
   SimulatedRun run;
+  run.state = begin;
   RunState& s = run.state;
   while (ProgressOf(recipe, s) < 1.0) {
     run.rates.push_back(NextRate(recipe, s));
@@ -125,6 +128,42 @@ TEST(BudgetTest, KeepsTheBudgetAndReachesTheScheduleEnd) {
   }
 }
 
+// A run that is resumed with another budget uses the rest of it, with a schedule for all steps.
+TEST(BudgetTest, AnotherBudgetIsPlannedAgain) {
+  const auto steady = [](int64_t) { return 0.5; };
+  const Recipe recipe = BudgetRecipe(300.0), longer = BudgetRecipe(900.0),
+               shorter = BudgetRecipe(290.0);
+  const SimulatedRun first = Simulate(recipe, steady, 4.0);
+  const CheckpointInfo kept{recipe, first.state, ""};
+  EXPECT_EQ(ProgressOf(recipe, ResumedState(recipe, kept)), 1.0);
+  EXPECT_EQ(ProgressOf(shorter, ResumedState(shorter, kept)), 1.0);
+  EXPECT_EQ(std::string(LengthField(shorter, first.state)), "budget");
+
+  const RunState resumed = ResumedState(longer, kept);
+  EXPECT_NEAR(ProgressOf(longer, resumed), 276.0 / 828.0, 0.01);
+  const SimulatedRun second = Simulate(longer, steady, 4.0, resumed);
+  EXPECT_NEAR(second.state.seconds, 828.0, 0.03 * 900.0);
+  EXPECT_NEAR(static_cast<double>(second.state.step), 3.0 * static_cast<double>(first.state.step),
+              0.1 * static_cast<double>(second.state.step));
+  EXPECT_TRUE(std::ranges::is_sorted(second.progress));
+  EXPECT_EQ(second.progress.back(), 1.0);
+  EXPECT_NEAR(second.rates.front(), 0.75, 0.02);  // after a third of the cosine
+  EXPECT_NEAR(second.rates.back(), 0.02, 0.01);
+
+  // After six steps the warm-up is not over.
+  const CheckpointInfo short_run{BudgetRecipe(5.0), {.step = 6, .seconds = 4.6}, ""};
+  const Recipe minute = BudgetRecipe(60.0);
+  EXPECT_NEAR(NextRate(minute, ResumedState(minute, short_run)), 0.1, 0.01);
+
+  // A run that began with a number of steps may get a budget, and the reverse.
+  Recipe steps = recipe;
+  steps.budget = 0.0;
+  steps.steps = 10'000;
+  const CheckpointInfo of_steps{steps, {.step = 5'000, .seconds = 100.0}, ""};
+  EXPECT_NEAR(ProgressOf(recipe, ResumedState(recipe, of_steps)), 100.0 / 276.0, 1e-9);
+  EXPECT_EQ(ResumedState(steps, kept).plan.eval_batches, 0);
+}
+
 // A budget that is shorter than the trial ends the run after a few steps.
 TEST(BudgetTest, BudgetShorterThanATrialEndsSoon) {
   const SimulatedRun run = Simulate(
@@ -191,7 +230,35 @@ TEST_F(RunTest, RunWithABudgetResumesBitForBit) {
   stopped.recipe.budget = 90.0;
   const Status changed = Train(stopped);
   ASSERT_FALSE(changed.ok());
-  EXPECT_THAT(changed.error().message, testing::HasSubstr("budget was 80.0, now 90.0"));
+  EXPECT_THAT(changed.error().message, testing::HasSubstr("budget was 1m20s, now 1m30s"));
+}
+
+// A finished run continues with a longer budget only, and records the budget only then.
+TEST_F(RunTest, FinishedRunContinuesWithALongerBudget) {
+  TrainOptions run = TinyRun(directory_, directory_ + "/run");
+  const auto train = [&](double budget, const std::vector<std::string>& changes) {
+    run.recipe.budget = budget;
+    run.changes = changes;
+    run.clock = TickingClock(0);
+    const Status trained = Train(run);
+    return trained.ok() ? "none" : trained.error().message;
+  };
+  EXPECT_EQ(train(40.0, {}), "none");
+  const auto first = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(first.ok()) << first.error().message;
+  EXPECT_THAT(train(30.0, {"budget"}),
+              testing::HasSubstr("--budget 30s allows no more, so nothing was changed"));
+  EXPECT_EQ(ReadCheckpointInfo(run.out)->begun, first->begun);
+  EXPECT_EQ(train(40.0, {}), "none");
+  EXPECT_EQ(train(120.0, {"budget"}), "none");
+  const auto second = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(second.ok()) << second.error().message;
+  EXPECT_GT(second->state.step, 2 * first->state.step);
+  EXPECT_EQ(second->state.plan.end, second->state.step);
+  EXPECT_NEAR(second->state.seconds, 120.0 - SecondsAfterTraining(second->recipe), 6.0);
+  EXPECT_EQ(Losses(run.out).size(), static_cast<size_t>(second->state.step));
+  EXPECT_EQ(train(120.0, {}), "none");
+  EXPECT_THAT(train(40.0, {}), testing::HasSubstr("budget was 2m, now 40s"));
 }
 
 // Fields that are not named get the method's defaults; named fields keep their values.
@@ -310,6 +377,7 @@ TEST_F(RunTest, ResumedRunKeepsMachineDependentDefaults) {
   EXPECT_EQ(draft.dtype, "f32");
   EXPECT_EQ(draft.length, run.recipe.length);
   EXPECT_EQ(draft.batch, run.recipe.batch);
+  EXPECT_DOUBLE_EQ(draft.heldout, run.recipe.heldout);  // follows from the data
   EXPECT_EQ(draft.steps, 2);
   EXPECT_DOUBLE_EQ(draft.lr, run.recipe.lr);
   EXPECT_DOUBLE_EQ(draft.min_lr, run.recipe.min_lr);
@@ -432,6 +500,35 @@ TEST_F(RunTest, DraftFileIsReplacedOnlyAfterFurtherTraining) {
   EXPECT_THAT(draft_after_run(), testing::StartsWith("GGUF"));
 }
 
+// The last lines of a run name commands that can be copied, and say if tau is rough.
+TEST_F(RunTest, ResultNamesCommands) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  fs::create_directories(directory_ + "/models");
+  TrainOptions run = TinyDraftRun(directory_, directory_ + "/models/../draft/", "hass");
+  run.recipe.steps = 2;
+  run.recipe.name = "my draft/1";
+  run.recipe.settings["target"] = directory_ + "/models/../target.gguf";
+  ASSERT_NE(TrainDraft(run).file, nullptr);
+  const auto info = ReadCheckpointInfo(run.out);
+  ASSERT_TRUE(info.ok()) << info.error().message;
+  run.quiet = false;
+  const auto result = [&](int64_t questions) {
+    EXPECT_TRUE(WriteOwnAnswers({1.75, questions, {0.5f}}, run.out, *info).ok());
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(FinishDraft(*FindMethod("hass"), run, /*steps_before=*/2).ok());
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string target = directory_ + "/target.gguf", draft = directory_ + "/draft/draft.gguf",
+                    drafts = directory_ + "/drafts";
+  const std::string text = result(12);
+  EXPECT_THAT(text, testing::HasSubstr("12 held-out questions\ndraft: " + draft + "\n"));
+  EXPECT_THAT(text, testing::HasSubstr(" -m " + target + " --draft " + draft));
+  EXPECT_THAT(text, testing::HasSubstr("--methods pld+h,hass,auto -n 128\n"));
+  EXPECT_THAT(text, testing::HasSubstr("  mkdir -p " + drafts + " && cp " + draft + " " + drafts +
+                                       "/my-draft-1.gguf\n"));
+  EXPECT_THAT(result(11), testing::HasSubstr("11 held-out questions; few, so tau is rough\n"));
+}
+
 // A run's key depends neither on its name nor on the target's path.
 TEST(OwnAnswersTest, RunKeyIgnoresNameAndTargetPath) {
   const std::string run = R"({"recipe":{"name":"a","seed":1,"settings":{"target":"x"}},"data":[]})",
@@ -484,9 +581,34 @@ TEST(ForecastTest, ExpectsNothingOfARunThatStartsFromTrainedWeights) {
   recipe.steps = 1000;
   const RunState state{.step = 10, .sequences = 10, .tokens = 900, .seconds = 1.0};
   EXPECT_THAT(DescribeForecast(recipe, Corpus(), {}, state), testing::HasSubstr("\nexpect: "));
+  recipe.settings["target"] = "model.gguf";
   recipe.init = "runs/a";
   EXPECT_THAT(DescribeForecast(recipe, Corpus(), {}, state),
               testing::Not(testing::HasSubstr("expect: ")));
+  EXPECT_THAT(DescribeForecast(recipe, Corpus(), {}, state),
+              testing::HasSubstr("\ntau: tokens that a pass of the target yields"));
+}
+
+// The first line of a forecast has the rate and the size of a step, which defaults determine.
+TEST(ForecastTest, NamesTheRateAndTheSizeOfAStep) {
+  Recipe recipe;
+  recipe.lr = 0.0004;
+  recipe.length = 64;
+  recipe.batch = 2;
+  recipe.steps = 100;
+  const RunState state{.step = 10, .sequences = 20, .tokens = 900, .seconds = 1.0};
+  const std::string text = DescribeForecast(recipe, Corpus(), {}, state);
+  EXPECT_EQ(text,
+            "estimate: 100 steps learn 9000 tokens, in 10s in all on this machine; "
+            "learning rate 0.0004, 128 tokens a step");
+}
+
+// The time left of a run with a budget is known during its trial.
+TEST(ForecastTest, BudgetLeavesTheRestOfItsTime) {
+  const Recipe recipe = BudgetRecipe(300.0);
+  const RunState state{.step = 3, .seconds = 138.0};
+  EXPECT_DOUBLE_EQ(SecondsLeft(recipe, {}, state), 138.0);
+  EXPECT_DOUBLE_EQ(BudgetUsed(recipe, state), 0.5);
 }
 
 // 900 tokens in 10 steps: 1,000 steps read a document of 5,000 tokens 18 times, of 50,000 twice.

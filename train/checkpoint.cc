@@ -1,5 +1,6 @@
 #include "checkpoint.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "io/draft_file.h"
@@ -40,21 +41,55 @@ Status CopyInto(const File& file, const std::string& name, torch::Tensor target)
   return {};
 }
 
-// Copies weights by their published names. A bias that the file lacks (published drafts may have
-// none) stays zero.
-template <typename File>
-Status CopyWeights(const Result<File>& file, WeightSet& weights) {
-  if (!file.ok()) return file.error();
-  for (const NamedParameter& p : weights.parameters()) {
-    if (p.name.ends_with(".bias") && FindEntry(file->entries(), p.name) == nullptr) continue;
-    FT_RETURN_IF_ERROR(CopyInto(*file, p.name, p.value));
+bool HasParameter(const WeightSet& weights, const std::string& name) {
+  return std::ranges::any_of(weights.parameters(),
+                             [&](const NamedParameter& p) { return p.name == name; });
+}
+
+// Checks that the model has every weight of a checkpoint.
+Status CheckHasWeightsOf(const SafetensorsFile& file, const WeightSet& weights) {
+  for (const SafetensorsEntry& entry : file.entries()) {
+    if (!IsWeight(entry) || HasParameter(weights, entry.name)) continue;
+    return Error{file.path() + ": tensor '" + entry.name +
+                 "' has no place in a model with the recipe's settings"};
   }
-  weights.Refresh();
   return {};
 }
 
-// Copies the weights of a draft file. A bias that the file lacks stays zero.
-Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& weights) {
+// Returns the biases that a source of weights has, by `has(name)`, and the model lacks for modules
+// whose weights it has.
+template <typename Has>
+std::vector<std::string> BiasesLeftOut(const WeightSet& weights, const Has& has) {
+  constexpr std::string_view kWeight = ".weight";
+  std::vector<std::string> left_out;
+  for (const NamedParameter& p : weights.parameters()) {
+    if (!p.name.ends_with(kWeight)) continue;
+    const std::string bias = p.name.substr(0, p.name.size() - kWeight.size()) + ".bias";
+    if (!HasParameter(weights, bias) && has(bias)) left_out.push_back(bias);
+  }
+  return left_out;
+}
+
+// Copies weights by their published names. A bias that the file lacks (published drafts may have
+// none) stays zero. Returns the biases that are left out.
+template <typename File>
+Result<std::vector<std::string>> CopyWeights(const Result<File>& file, WeightSet& weights) {
+  if (!file.ok()) return file.error();
+  const auto has = [&](const std::string& name) {
+    return FindEntry(file->entries(), name) != nullptr;
+  };
+  for (const NamedParameter& p : weights.parameters()) {
+    if (p.name.ends_with(".bias") && !has(p.name)) continue;
+    FT_RETURN_IF_ERROR(CopyInto(*file, p.name, p.value));
+  }
+  weights.Refresh();
+  return BiasesLeftOut(weights, has);
+}
+
+// Copies the weights of a draft file. A bias that the file lacks stays zero. Returns the biases
+// that are left out.
+Result<std::vector<std::string>> CopyDraft(const std::string& path, NameInDraft name_in_draft,
+                                           WeightSet& weights) {
   FT_ASSIGN_OR_RETURN(const auto file, DraftFile::Open(path));
   if (name_in_draft == nullptr) {
     return Error{path + ": this method cannot begin with a draft file, expected a run's folder"};
@@ -72,7 +107,21 @@ Status CopyDraft(const std::string& path, NameInDraft name_in_draft, WeightSet& 
     torch::Tensor(p.value).copy_(values);
   }
   weights.Refresh();
-  return {};
+  return BiasesLeftOut(weights,
+                       [&](const std::string& name) { return file->Has(name_in_draft(name)); });
+}
+
+// Copies the weights of any source that LoadWeights reads. Returns the biases that are left out.
+Result<std::vector<std::string>> CopyFrom(const std::string& from, NameInDraft name_in_draft,
+                                          WeightSet& weights) {
+  const bool is_run = std::filesystem::is_directory(from);
+  if (!is_run && from.ends_with(".gguf")) return CopyDraft(from, name_in_draft, weights);
+  if (!is_run && !from.ends_with(".safetensors")) {
+    return CopyWeights(TorchFile::Open(from), weights);
+  }
+  const std::string path = is_run ? CheckpointPath(from) : from;
+  FT_RETURN_IF_ERROR(CheckSafetensors(path));
+  return CopyWeights(SafetensorsFile::Open(path), weights);
 }
 
 }  // namespace
@@ -100,6 +149,7 @@ Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimizer& optimizer,
                       WeightAverage& average) {
   FT_ASSIGN_OR_RETURN(const SafetensorsFile file, SafetensorsFile::Open(CheckpointPath(directory)));
+  FT_RETURN_IF_ERROR(CheckHasWeightsOf(file, weights));
   for (size_t i = 0; i < weights.parameters().size(); ++i) {
     const NamedParameter& p = weights.parameters()[i];
     const torch::Tensor exported = average.on() ? average.values()[i] : p.value;
@@ -113,15 +163,11 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimize
   return {};
 }
 
-Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights) {
-  const bool is_run = std::filesystem::is_directory(from);
-  if (!is_run && from.ends_with(".gguf")) return CopyDraft(from, name_in_draft, weights);
-  if (!is_run && !from.ends_with(".safetensors")) {
-    return CopyWeights(TorchFile::Open(from), weights);
-  }
-  const std::string path = is_run ? CheckpointPath(from) : from;
-  FT_RETURN_IF_ERROR(CheckSafetensors(path));
-  return CopyWeights(SafetensorsFile::Open(path), weights);
+Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights,
+                   std::vector<std::string>* left_out) {
+  FT_ASSIGN_OR_RETURN(std::vector<std::string> biases, CopyFrom(from, name_in_draft, weights));
+  if (left_out != nullptr) *left_out = std::move(biases);
+  return {};
 }
 
 }  // namespace foretoken::train

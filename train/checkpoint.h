@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "checkpoint_file.h"
@@ -18,8 +19,9 @@ namespace foretoken::train {
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
                       const WeightSet& weights, Optimizer& optimizer, WeightAverage& average);
 
-// Restores weights, moments and averages. Errors: a tensor that is missing or has the wrong shape,
-// a value that is not finite.
+// Restores weights, moments and averages. Errors: a tensor that is missing or has the wrong shape;
+// a weight in the file that the model lacks, which the next checkpoint would lose; a value that is
+// not finite.
 Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimizer& optimizer,
                       WeightAverage& average);
 
@@ -28,8 +30,11 @@ using NameInDraft = std::string (*)(std::string_view published);
 
 // Initialises the weights from `from`, which is a run's directory, a file with the published tensor
 // names (.safetensors, or a file that torch.save wrote), or a draft file (.gguf). A draft file's
-// tensors are found by `name_in_draft` and dequantised. Errors: those of LoadCheckpoint; values
-// that are not floats; a draft file if `name_in_draft` is null.
-Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights);
+// tensors are found by `name_in_draft` and dequantised. Other tensors of the source are ignored.
+// `left_out`, unless it is null, receives the published names of its biases of modules that have
+// none here. Errors: a tensor that is missing or has the wrong shape; values that are not finite or
+// not floats; a draft file if `name_in_draft` is null.
+Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights,
+                   std::vector<std::string>* left_out = nullptr);
 
 }  // namespace foretoken::train

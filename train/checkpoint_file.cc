@@ -11,7 +11,6 @@
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "base/rng.h"
-#include "io/safetensors.h"
 
 namespace foretoken::train {
 namespace {
@@ -94,6 +93,13 @@ Result<RunState> ReadState(const Json& json, const std::string& path) {
 
 std::string CheckpointPath(const std::string& directory) {
   return directory + "/checkpoint.safetensors";
+}
+
+bool IsWeight(const SafetensorsEntry& entry) {
+  for (const char* prefix : {kFirstMoment, kSecondMoment, kLiveWeight}) {
+    if (entry.name.starts_with(prefix)) return false;
+  }
+  return entry.dtype == "F32";
 }
 
 Status WriteSafetensors(const std::string& path, const std::vector<TensorRecord>& tensors) {

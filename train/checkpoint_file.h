@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "io/safetensors.h"
 #include "io/safetensors_write.h"
 #include "recipe.h"
 
@@ -15,7 +16,8 @@ namespace foretoken::train {
 // The schedule of a run with a budget (budget.h). Progress rises linearly from `progress` after
 // step `from` to 1 after step `end`.
 struct BudgetPlan {
-  int64_t from = 0, end = 0;  // end 0: no plan yet, the run is in its trial
+  // end 0: no plan yet, the run is in its trial, whose steps are timed from step `from` on
+  int64_t from = 0, end = 0;
   double progress = 0.0;
   double seconds = 0.0;      // training time without evaluations, until step `from`
   int64_t eval_batches = 0;  // held-out batches that fit the budget; 0: all
@@ -51,6 +53,9 @@ inline constexpr char kFirstMoment[] = "first.", kSecondMoment[] = "second.",
                       kLiveWeight[] = "live.";
 
 std::string CheckpointPath(const std::string& directory);
+
+// Whether an entry of a checkpoint is a weight. Moments, live weights and the state are not.
+bool IsWeight(const SafetensorsEntry& entry);
 
 using TensorRecord = SafetensorsTensor;  // with dtype "F32", "BF16" or "U8"
 

@@ -102,12 +102,87 @@ TEST_F(ContinuationTest, ChangedDataOfTheSameSizeAreRefused) {
             HasSubstr("--force")));
   ExpectNothingChanged();
   // With --change data the run is resumed, with the tokenizer that its weights were trained with.
-  TrainOptions changed = run_;
-  changed.changes = {"data"};
+  TrainOptions changed = RunWith([](Recipe& r) { r.steps = 6; });
+  changed.changes = {"data", "steps"};
   EXPECT_EQ(ErrorOf(changed), "none");
   EXPECT_EQ(BytesOf(run_.out + "/tokenizer_data.json"), before_[1]);
   EXPECT_NE(BytesOf(run_.out + "/corpus.bin"), before_[2]);
-  EXPECT_EQ(ErrorOf(run_), "none");  // the record now has the new data
+  changed.changes.clear();
+  EXPECT_EQ(ErrorOf(changed), "none");  // the record now has the new data
+}
+
+// A command with other settings that would not train a run further is an error. It changes neither
+// the record nor any other file, so the run's own command still fits.
+TEST_F(ContinuationTest, ChangesWithoutFurtherStepsAreRefused) {
+  Begin();
+  const struct {
+    std::function<void(Recipe&)> change;
+    std::vector<std::string> changes;
+    const char* limit;
+    const char* option;
+  } cases[] = {
+      {[](Recipe& r) { r.lr = 0.001; },
+       {"lr"},
+       "--steps 4 allows no more",
+       "--change lr,steps with"},
+      {[](Recipe& r) { r.steps = 3; },
+       {"steps"},
+       "--steps 3 allows no more",
+       "--change steps with"},
+      {[](Recipe& r) { r.time_budget = 1e-3; },
+       {"time_budget"},
+       "--time-budget 0.001s allows no more",
+       "--change time_budget with a larger --time-budget"},
+      {[](Recipe& r) { r.epochs = 0.01; },
+       {"epochs"},
+       "--epochs 0.01 allows no more",
+       "--change epochs with a larger --epochs"},
+  };
+  for (const auto& c : cases) {
+    TrainOptions changed = RunWith(c.change);
+    changed.changes = c.changes;
+    EXPECT_THAT(ErrorOf(changed), AllOf(HasSubstr(run_.out + ": the run has taken 4 steps in "),
+                                        HasSubstr(c.limit), HasSubstr(c.option)));
+    ExpectNothingChanged();
+  }
+  WriteBytes(directory_ + "/text.txt", BytesOf(directory_ + "/text.txt") + "more\n");
+  TrainOptions other_data = run_;
+  other_data.changes = {"data"};
+  EXPECT_THAT(ErrorOf(other_data), HasSubstr("nothing was changed; --change data,steps with"));
+  ExpectNothingChanged();
+}
+
+// A min_lr that follows lr is not among the fields that --change must name.
+TEST_F(ContinuationTest, MinLrFollowsLr) {
+  Begin();
+  TrainOptions changed = RunWith([](Recipe& r) { r.lr = 0.001, r.min_lr = 2e-5, r.steps = 6; });
+  changed.min_lr_follows_lr = true;
+  EXPECT_THAT(ErrorOf(changed), AllOf(HasSubstr("min_lr was 0.0, now 2e-05"),
+                                      HasSubstr("--change steps,lr continues")));
+  changed.changes = {"steps", "lr"};
+  EXPECT_EQ(ErrorOf(changed), "none");
+}
+
+// A checkpoint of a draft with a bias is not resumed without the bias, not even if it is of a
+// version that did not record the setting.
+TEST_F(ContinuationTest, WeightsAreNotDropped) {
+  MakeTarget(FileType::kF32, /*steps=*/2);
+  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+  draft.recipe.steps = 2;
+  EXPECT_EQ(ErrorOf(draft), "none");
+  const std::string checkpoint = BytesOf(CheckpointPath(draft.out));
+  TrainOptions without_bias = draft;
+  without_bias.recipe.settings["fc_bias"] = "0";
+  without_bias.recipe.steps = 4;
+  without_bias.changes = {"fc_bias", "steps"};
+  EXPECT_THAT(ErrorOf(without_bias),
+              AllOf(HasSubstr("fc_bias was 1, now 0"), HasSubstr("A run cannot change fc_bias")));
+  EXPECT_TRUE(BytesOf(CheckpointPath(draft.out)) == checkpoint);
+  ChangeState(draft.out, [](Json& state) {
+    state.erase("begun");
+    state["recipe"]["settings"].erase("fc_bias");
+  });
+  EXPECT_THAT(ErrorOf(without_bias), HasSubstr("tensor 'fc.bias' has no place in a model with"));
 }
 
 // Resuming with a different recipe is an error that names each difference, and either the option
@@ -123,7 +198,7 @@ TEST_F(ContinuationTest, ChangedRecipesAreRefused) {
       {[](Recipe& r) { r.steps = 9; }, "steps was 4, now 9", "--change steps continues"},
       {[](Recipe& r) { r.seed = 5, r.batch = 2; }, "batch was 4, now 2; seed was 1, now 5",
        "--change batch,seed continues"},
-      {[](Recipe& r) { r.time_budget = 60.0; }, "time_budget was 0.0, now 60.0", "--change"},
+      {[](Recipe& r) { r.time_budget = 60.0; }, "time_budget was none, now 1m", "--change"},
       {[](Recipe& r) { r.data[0].weight = 1.0; }, "the weight of data[0] was 1.5, now 1.0",
        "--change data continues"},
       {[](Recipe& r) { r.hidden = 32; }, "hidden was 64, now 32", "A run cannot change hidden"},
@@ -184,7 +259,8 @@ TEST_F(ContinuationTest, ChangedTargetIsRefused) {
   draft.changes = {"target"};
   EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr("passes was 3, now 2"), Not(HasSubstr("weights")),
                                     HasSubstr("--change passes,target continues")));
-  draft.changes = {"target", "passes"};
+  draft.recipe.steps = 3;
+  draft.changes = {"target", "passes", "steps"};
   EXPECT_EQ(ErrorOf(draft), "none");
 }
 
@@ -200,8 +276,8 @@ TEST_F(ContinuationTest, OlderCheckpointsCanBeResumed) {
               HasSubstr("lr was 0.0015, now 0.003"));
   // `heldout` determines the stored corpus, which is not encoded again without a record of the
   // data.
-  TrainOptions more_held_out = RunWith([](Recipe& r) { r.heldout = 0.1; });
-  more_held_out.changes = {"heldout"};
+  TrainOptions more_held_out = RunWith([](Recipe& r) { r.heldout = 0.1, r.steps = 6; });
+  more_held_out.changes = {"heldout", "steps"};
   EXPECT_THAT(ErrorOf(more_held_out),
               HasSubstr("corpus.bin: was made from different data or settings"));
   EXPECT_EQ(ErrorOf(run_), "none");
@@ -335,7 +411,8 @@ TEST_F(ContinuationTest, BatchesWithoutLossAreSkipped) {
     EXPECT_THAT(line, Not(HasSubstr(" 0.0 "))) << line;
   write(0);
   draft.out = directory_ + "/none";
-  EXPECT_THAT(ErrorOf(draft), HasSubstr("have no token with a loss for train eagle"));
+  EXPECT_THAT(ErrorOf(draft), AllOf(HasSubstr(data + ": no document has a token to learn"),
+                                    HasSubstr("foretoken distill writes")));
 }
 
 }  // namespace

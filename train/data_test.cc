@@ -356,6 +356,9 @@ TEST(RecipeTest, ParsesDurations) {
   EXPECT_EQ(*ParseDuration("90"), 90.0);
   EXPECT_FALSE(ParseDuration("soon").ok());
   EXPECT_FALSE(ParseDuration("").ok());
+  for (const char* text : {"1h35m", "1h30m", "2h5s", "2m", "1m30.5s", "40s", "0.25s", "0s"}) {
+    EXPECT_EQ(DurationText(*ParseDuration(text)), text);
+  }
 }
 
 TEST(RecipeTest, ParsesSizes) {

@@ -176,6 +176,7 @@ void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::stri
   if (!named.contains("epochs")) keep("steps", &Recipe::steps);
   keep("eval_every", &Recipe::eval_every);
   keep("eval_sequences", &Recipe::eval_sequences);
+  keep("heldout", &Recipe::heldout);
   // A run of a version without the setting has the default of the method's table.
   const auto keep_setting = [&](const char* name) {
     if (name == nullptr || named.contains(name)) return;

@@ -36,10 +36,10 @@ struct DraftDefaults {
 void FillDraftDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                        const std::string& base, bool on_gpu, Recipe& recipe);
 
-// Restores, for a run that is resumed, the fields whose defaults depend on the machine, unless they
-// are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps, the tokens
-// that losses score and the settings of `defaults`. `run`: the run's directory. Without a readable
-// checkpoint there, nothing changes.
+// Restores, for a run that is resumed, the fields whose defaults depend on the machine or the data,
+// unless they are in `named`: `dtype` and, of drafts, the size, the number and the rates of steps,
+// the share of held-out documents, the tokens that losses score and the settings of `defaults`.
+// `run`: the run's directory. Without a readable checkpoint there, nothing changes.
 void KeepMachineDefaults(const DraftDefaults& defaults, const std::set<std::string>& named,
                          const std::string& run, Recipe& recipe);
 

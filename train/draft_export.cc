@@ -12,14 +12,6 @@
 namespace foretoken::train {
 namespace {
 
-// Whether a checkpoint's tensor is exported: moments and live weights are not.
-bool IsWeight(const SafetensorsEntry& entry) {
-  for (const char* prefix : {kFirstMoment, kSecondMoment, kLiveWeight}) {
-    if (entry.name.starts_with(prefix)) return false;
-  }
-  return entry.dtype == "F32";
-}
-
 std::string TrainingRecord(const CheckpointInfo& info, const std::optional<OwnAnswers>& answers) {
   const RunState& s = info.state;
   Json json = RecipeRecord(info.recipe);

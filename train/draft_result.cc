@@ -1,5 +1,6 @@
 #include "draft_result.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +12,7 @@
 #include "export.h"
 #include "io/model_file.h"
 #include "own_answers.h"
+#include "run_files.h"
 
 namespace foretoken::train {
 namespace {
@@ -18,6 +20,8 @@ namespace {
 // The time that the measurement in the target's own answers should take: in seconds without a
 // budget, otherwise as a share of SecondsAfterTraining (small, as other work may use the cores).
 constexpr double kMeasurementSeconds = 90.0, kMeasurementShare = 0.35;
+// Fewer questions give a rough tau.
+constexpr int64_t kFewQuestions = 12;
 
 // Returns the program's name as the user called it.
 std::string ProgramName() {
@@ -32,19 +36,40 @@ std::string TrialText(const AnswerTrial& trial, const std::string& method) {
   return text.substr(0, text.find(" --json"));
 }
 
-void TellResult(const OwnAnswers& a, const AnswerTrial& trial, const std::string& method) {
+// Returns a file name for a draft in a folder of drafts: its own name, or that of its run's folder.
+std::string FileNameOf(const std::string& name, const std::string& run) {
+  std::error_code fault;
+  std::string file =
+      name.empty() ? std::filesystem::canonical(run, fault).filename().string() : name;
+  const auto is_separator = [](char c) { return c == '/' || c == ' '; };
+  std::ranges::replace_if(file, is_separator, '-');
+  return file + ".gguf";
+}
+
+// Returns the command that copies a draft to the folder where it is found without being named.
+std::string CopyCommand(const AnswerTrial& trial, const std::string& name) {
+  const std::string folder = DraftFolderOf(trial.target);
+  return "mkdir -p " + folder + " && cp " + MeasuredDraftPath(trial.run) + " " + folder + "/" +
+         FileNameOf(name, trial.run);
+}
+
+// `method`: the drafter of the draft file. `name`: the draft's name; may be empty.
+void TellResult(const OwnAnswers& a, const AnswerTrial& trial, const std::string& method,
+                const std::string& name) {
   const std::string program = ProgramName(), draft = MeasuredDraftPath(trial.run);
   const std::string use = " -m " + trial.target + " --draft " + draft;
   std::string text = NumberText("tau %.2f", a.tau) +
                      ": tokens that a pass of the target yields in its own answers, greedy, chains "
                      "of five, " +
-                     std::to_string(a.questions) + " held-out questions\ndraft: " + draft + "\n";
+                     std::to_string(a.questions) + " held-out questions" +
+                     (a.questions < kFewQuestions ? "; few, so tau is rough" : "") +
+                     "\ndraft: " + draft + "\n";
   text += "  use it:      " + program + " generate" + use + " --chat -p TEXT\n";
   text += "  how fast:    " + program + " bench spec" + use + " --questions " +
-          HeldOutQuestionsPath(trial.run) + " --methods " + method + ",auto -n 128\n";
+          HeldOutQuestionsPath(trial.run) + " --methods pld+h," + method + ",auto -n 128\n";
   text += "  tau again:   " + TrialText(trial, method) + "\n";
-  text += "  by default:  copy it to " + DraftFolderOf(trial.target) +
-          ", where generate, chat and serve find it\n";
+  text += "  by default:  " + CopyCommand(trial, name) +
+          "\n               (generate, chat and serve find it there)\n";
   std::fputs(text.c_str(), stderr);
 }
 
@@ -54,7 +79,7 @@ void TellUnmeasured(const std::string& run, const std::string& why) {
 }
 
 Result<AnswerTrial> TrialOf(const Recipe& r, const std::string& run) {
-  AnswerTrial trial{run, r.Text("target"), r.threads};
+  AnswerTrial trial{NormalPath(run), NormalPath(r.Text("target")), r.threads};
   FT_ASSIGN_OR_RETURN(const auto target, ModelFile::Open(trial.target));
   const double seconds =
       r.budget > 0.0 ? kMeasurementShare * SecondsAfterTraining(r) : kMeasurementSeconds;
@@ -113,7 +138,7 @@ Status FinishDraft(const Method& method, const TrainOptions& options, int64_t st
   }
   FT_ASSIGN_OR_RETURN(const AnswerTrial trial, TrialOf(info.recipe, options.out));
   if (stored) {
-    if (!options.quiet) TellResult(*stored, trial, drafter);
+    if (!options.quiet) TellResult(*stored, trial, drafter, info.recipe.name);
     return {};
   }
   if (!options.quiet) std::fputs("measuring the draft in the target's own answers\n", stderr);
@@ -124,7 +149,7 @@ Status FinishDraft(const Method& method, const TrainOptions& options, int64_t st
   }
   FT_RETURN_IF_ERROR(WriteOwnAnswers(*measured, options.out, info));
   FT_RETURN_IF_ERROR(WriteDraftFile(method, info, options.out));
-  if (!options.quiet) TellResult(*measured, trial, drafter);
+  if (!options.quiet) TellResult(*measured, trial, drafter, info.recipe.name);
   return {};
 }
 

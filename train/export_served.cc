@@ -8,12 +8,15 @@
 #include <vector>
 
 #include "base/comma_list.h"
+#include "base/number_text.h"
 #include "base/writable.h"
+#include "draft/eagle/eagle_spec.h"
 #include "draft/open_draft.h"
 #include "draft/serve_draft.h"
 #include "draft/served_layout.h"
 #include "export.h"
 #include "method.h"
+#include "run_files.h"
 
 namespace foretoken::train {
 namespace {
@@ -59,6 +62,40 @@ Status CheckIsServed(const ExportRequest& request, const Method& method) {
                ": " + CommaList(forms, &ServedForm::layout)};
 }
 
+// Returns how to get a draft for vLLM if `message` says that the draft has the bias that vLLM
+// lacks; otherwise "".
+std::string WayToVllm(const ExportRequest& request, const CheckpointInfo& info,
+                      const std::string& message) {
+  constexpr double kLowerRate = 0.1;  // a trained draft loses what it learned at its first rate
+  const std::string bias = "'" + EagleSpec{}.ProjectionBias().name + "'";
+  if (request.layout != "vllm" || message.find(bias) == std::string::npos) return "";
+  const Recipe& r = info.recipe;
+  return ". To train this draft further without the bias: foretoken train " + r.method +
+         " --target " + NormalPath(r.Text("target")) + " --data DATA --fc-bias 0 --init " +
+         request.checkpoint + " --lr " + NumberText("%.2g", kLowerRate * r.lr) +
+         " --budget TIME --out OTHER";
+}
+
+// Returns an error about the temporary draft file as one about the checkpoint in it.
+Error AboutCheckpoint(const Error& error, const std::string& draft, const ExportRequest& request,
+                      const CheckpointInfo& info) {
+  std::string message = error.message;
+  if (message.starts_with(draft)) {
+    message.replace(0, draft.size(), CheckpointPath(request.checkpoint));
+  }
+  return Error{message + WayToVllm(request, info, message)};
+}
+
+// Writes the draft file `path` in the layout that the request names.
+Status WriteInLayout(const ExportRequest& request, const CheckpointInfo& info, DType type,
+                     const std::string& path) {
+  FT_ASSIGN_OR_RETURN(const auto file, OpenDraft(path));
+  const std::string target =
+      request.target.empty() ? info.recipe.settings.at("target") : request.target;
+  FT_ASSIGN_OR_RETURN(const auto model, ModelFile::Open(target));
+  return WriteServedDraft(*file, *model, {request.path, request.layout, type});
+}
+
 }  // namespace
 
 Status CheckServedPath(const ExportRequest& request) {
@@ -75,20 +112,18 @@ Status ExportServed(const ExportRequest& request, const CheckpointInfo& info,
     return Error{request.checkpoint + ": is a language model; --layout is only for drafts"};
   }
   FT_RETURN_IF_ERROR(CheckIsServed(request, method));
-  std::error_code fault;
-  std::filesystem::create_directories(request.path, fault);
-  if (fault) return Error{request.path + ": cannot create: " + fault.message()};
+  RunFolder folder(request.path);
+  FT_RETURN_IF_ERROR(folder.Create());
   const TemporaryFile draft{request.path + "/.draft.gguf"};
   ExportRequest draft_request = request;
   draft_request.path = draft.path;
   draft_request.type = FileType::kF32;
   draft_request.force = true;
   FT_RETURN_IF_ERROR(method.export_to(draft_request, info));
-  FT_ASSIGN_OR_RETURN(const auto file, OpenDraft(draft.path));
-  const std::string target =
-      request.target.empty() ? info.recipe.settings.at("target") : request.target;
-  FT_ASSIGN_OR_RETURN(const auto model, ModelFile::Open(target));
-  return WriteServedDraft(*file, *model, {request.path, request.layout, type});
+  const Status written = WriteInLayout(request, info, type, draft.path);
+  if (!written.ok()) return AboutCheckpoint(written.error(), draft.path, request, info);
+  folder.Keep();
+  return {};
 }
 
 }  // namespace foretoken::train

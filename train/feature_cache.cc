@@ -69,8 +69,8 @@ FeatureCache::~FeatureCache() {
   if (!report_ || asked_ == 0) return;
   std::fprintf(
       stderr,
-      "%s: what the target computed for the data (%.1f MiB), for another run or to be deleted; "
-      "%ld of %ld batches did not wait for it\n",
+      "%s: %.1f MiB of the target's results, which further runs in this folder can use; may be "
+      "deleted (it served %ld of %ld batches)\n",
       file_->path().c_str(), static_cast<double>(file_->bytes()) / (1 << 20),
       static_cast<long>(served_), static_cast<long>(asked_));
 }

@@ -271,10 +271,11 @@ CacheUse TrainAndReadCacheUse(TrainOptions options) {
   const std::string messages = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(trained.ok()) << trained.error().message;
   CacheUse use;
-  const size_t at = messages.find("; ", messages.find("features.bin: "));
+  const size_t at = messages.find("served ", messages.find("features.bin: "));
   EXPECT_NE(at, std::string::npos) << messages;
   if (at == std::string::npos) return use;
-  EXPECT_EQ(std::sscanf(messages.c_str() + at, "; %ld of %ld batches", &use.served, &use.asked), 2);
+  const char* counts = messages.c_str() + at;
+  EXPECT_EQ(std::sscanf(counts, "served %ld of %ld batches", &use.served, &use.asked), 2);
   return use;
 }
 

@@ -26,6 +26,12 @@ constexpr RecordedPoint kRecorded[] = {
 #undef FT_RECORDED
 };
 
+// The line that explains what the progress line of a draft shows.
+constexpr char kTauMeaning[] =
+    "\ntau: tokens that a pass of the target yields; teacher-forced, on the text of the data, it "
+    "is higher than in the target's own answers; in parentheses: the share of right guesses at "
+    "depth 1, 2, ...";
+
 // The forecast says when the recorded run reached this tau, if that is beyond the forecast.
 constexpr double kUsefulTau = 2.0;
 
@@ -50,8 +56,8 @@ std::vector<RecordedPoint> NearestRun(const std::string& method, int64_t hidden,
 }
 
 // Returns DescribeForecast's line on the recorded run; "" if the method has none, or if the run
-// starts from trained weights, as no recorded run did.
-// `seconds_per_token`: training time per token.
+// starts from trained weights, as no recorded run did. `seconds_per_token`: training time per
+// token.
 std::string Expectation(const Recipe& r, double tokens, double seconds_per_token) {
   if (!r.init.empty()) return "";
   const int64_t step_tokens = r.StepTokens();
@@ -66,9 +72,7 @@ std::string Expectation(const Recipe& r, double tokens, double seconds_per_token
             " tokens, which would take " + FormatDuration(*useful_tokens * seconds_per_token) +
             " here";
   }
-  return text +
-         "\ntau: tokens that a pass of the target yields; teacher-forced, on the text of the data, "
-         "it is higher than in the target's own answers";
+  return text;
 }
 
 // Seconds of a step, without evaluations and without waiting for the target to read the data.
@@ -118,9 +122,7 @@ double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus) {
 }
 
 double SecondsLeft(const Recipe& r, const ReadingLeft& reading, const RunState& s) {
-  if (r.budget > 0.0) {
-    return s.plan.end == 0 ? -1.0 : std::max(0.0, r.budget - SecondsAfterTraining(r) - s.seconds);
-  }
+  if (r.budget > 0.0) return std::max(0.0, r.budget - SecondsAfterTraining(r) - s.seconds);
   const double done = static_cast<double>(s.step);
   const double steps = std::max(0.0, done / ProgressOf(r, s) - done);
   return SecondsFor(steps, PaceOf(s), reading);
@@ -144,13 +146,16 @@ std::string DescribeForecast(const Recipe& r, const Corpus& corpus, const Readin
     text +=
         NumberText(", %.2g times", tokens / epoch) + " the " + CountText(epoch) + " of the data";
   }
-  text += ", in " + FormatDuration(seconds) + " in all on this machine";
+  text += ", in " + FormatDuration(seconds) + " in all on this machine" +
+          NumberText("; learning rate %g, ", r.lr) + std::to_string(r.StepTokens()) +
+          " tokens a step";
   if (epoch > 0.0 && tokens / epoch > kManyEpochs) {
     text +=
         "\nfew data: more conversations would teach more than reading the same ones so often; " +
         std::string("foretoken distill has the target write some");
   }
-  return text + Expectation(r, tokens, PaceOf(s) * done / static_cast<double>(s.tokens));
+  text += Expectation(r, tokens, PaceOf(s) * done / static_cast<double>(s.tokens));
+  return r.settings.contains("target") ? text + kTauMeaning : text;
 }
 
 }  // namespace foretoken::train

@@ -35,16 +35,17 @@ std::optional<double> RecordedTokensTo(const std::string& method, int64_t hidden
 // DataSource::weight.
 double LossTokensPerEpoch(const Recipe& recipe, const Corpus& corpus);
 
-// Returns how long training still takes, without evaluations if the run has no budget; below 0
-// during a budget's trial: unknown. REQUIRES: at least one step was taken.
+// Returns how long training still takes, without evaluations if the run has no budget. REQUIRES: at
+// least one step was taken.
 double SecondsLeft(const Recipe& recipe, const ReadingLeft& reading, const RunState& state);
 
 // Formats a count of tokens: "950", "212 k", "3.4 M".
 std::string CountText(double count);
 
 // Returns "estimate: 165 steps learn 212 k tokens, 0.31 times the 680 k of the data, in 2m51s in
-// all on this machine" and, if the method has a recorded run, lines with its tau after as many
-// tokens and with what tau means. REQUIRES: at least one step was taken.
+// all on this machine; learning rate 0.0004, 128 tokens a step". Of a draft, more lines: what the
+// values of tau on the progress line mean and, if the method has a recorded run, its tau after as
+// many tokens. REQUIRES: at least one step was taken.
 std::string DescribeForecast(const Recipe& recipe, const Corpus& corpus, const ReadingLeft& reading,
                              const RunState& state);
 

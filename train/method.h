@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/run_differences.h"
 #include "budget.h"
 #include "checkpoint.h"
 #include "checkpoint_file.h"
@@ -28,6 +29,7 @@ struct TrainOptions {
   std::string data_base;  // where relative data patterns are looked up; "" = the current directory
   std::string out;        // directory of checkpoint, tokenizer, corpus and logs
   std::vector<std::string> changes;  // fields that may differ from the resumed run's record
+  bool min_lr_follows_lr = false;    // a change of lr includes min_lr
   bool force = false;                // start over if `out` holds a run
   std::vector<std::string> command;  // the command line with which workers are started
   int rank = 0;                      // this process's rank among the workers of the run
@@ -37,6 +39,8 @@ struct TrainOptions {
   // Set by Train:
   std::string begun;  // RecordRun's result; "" in workers other than the leader
   KeptData kept;      // files that the checkpoint in `out` depends on
+  // CheckContinues' result for the run in `out`; empty in workers other than the leader.
+  std::vector<RunDifference> differences;
 };
 
 // The inputs of the training loop.

@@ -71,6 +71,13 @@ Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const st
   return {};
 }
 
+std::string NormalPath(const std::string& path) {
+  fs::path normal = fs::path(path).lexically_normal();
+  if (!normal.has_filename()) normal = normal.parent_path();
+  std::error_code ignored;
+  return fs::equivalent(normal, path, ignored) ? normal.string() : path;
+}
+
 RunFolder::~RunFolder() {
   if (!is_new_) return;
   std::error_code fault;

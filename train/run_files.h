@@ -1,4 +1,4 @@
-// The folder of a training run, and checks of the files that the run will write.
+// The folder of a training run, checks of the files that the run will write, and paths in messages.
 #pragma once
 
 #include <string>
@@ -20,8 +20,12 @@ Status CheckRunFiles(const std::string& out);
 // would overwrite it.
 Status CheckDataAreApart(const Recipe& recipe, const std::string& base, const std::string& out);
 
-// The folder of a run. If Create has made it and the run fails before Keep, the run's files and the
-// empty folder are removed.
+// Returns a file's path for messages: in lexically normal form, without a slash at its end. If that
+// names another file, because `path` follows links, or none, returns `path`.
+std::string NormalPath(const std::string& path);
+
+// The folder of a run or of an export. If Create has made it and the work fails before Keep, a
+// run's files and the empty folder are removed.
 class RunFolder {
  public:
   explicit RunFolder(std::string path) : path_(std::move(path)) {}

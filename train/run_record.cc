@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/run_differences.h"
 #include "feature_file.h"
 #include "io/model_file.h"
 #include "recipe_fields.h"
@@ -14,7 +14,7 @@
 namespace foretoken::train {
 namespace {
 
-constexpr char kData[] = "data", kTarget[] = "target";
+constexpr char kData[] = "data", kTarget[] = "target", kLr[] = "lr", kMinLr[] = "min_lr";
 
 Result<Json> RecordData(const Recipe& recipe, const std::string& base) {
   Json sources = Json::array();
@@ -44,11 +44,21 @@ const Json& Member(const Json& object, const std::string& name) {
   return object.is_object() && object.contains(name) ? object[name] : kNull;
 }
 
-void CompareField(const std::string& field, const Json& was, const Json& now,
+// Returns a field's value as messages show it: a duration as on the command line, "" for none.
+Json ShownValue(const ValueRange& range, const Json& value) {
+  if (range.kind != ValueRange::Kind::kDuration || !value.is_number()) return value;
+  const auto seconds = value.get<double>();
+  return seconds > 0.0 ? DurationText(seconds) : "";
+}
+
+// `field`: of type Field or Setting.
+template <typename FieldOrSetting>
+void CompareField(const FieldOrSetting& field, const Json& was, const Json& now,
                   std::vector<RunDifference>& differences) {
   // null: a version of foretoken that did not have this field
   if (was.is_null() || now.is_null() || was == now) return;
-  differences.push_back(ChangedValue(field, was, now));
+  differences.push_back(
+      ChangedValue(field.name, ShownValue(field.range, was), ShownValue(field.range, now)));
 }
 
 // Compares files and weights source by source. If the number of sources differs, reports only that.
@@ -103,18 +113,32 @@ void CompareRecipes(const RunContinuation& run, const Json& was, const Json& now
   for (const Field& field : AllFields()) {
     if (field.change == Change::kFree) continue;
     if (!has_record && MayBeDerived(run.recipe, field.name)) continue;
-    CompareField(field.name, Member(was, field.name), Member(now, field.name), differences);
+    CompareField(field, Member(was, field.name), Member(now, field.name), differences);
   }
   for (const Setting& setting : run.settings) {
     if (setting.change == Change::kFree) continue;
-    CompareField(setting.name, Member(Member(was, "settings"), setting.name),
+    CompareField(setting, Member(Member(was, "settings"), setting.name),
                  Member(Member(now, "settings"), setting.name), differences);
   }
 }
 
-bool MayChange(const RunContinuation& run, const std::string& field) {
+// Whether --change names a field that a run can change.
+bool NamesChange(const RunContinuation& run, const std::string& field) {
   return ChangeOf(run.settings, field) != Change::kNever &&
          std::ranges::find(run.changes, field) != run.changes.end();
+}
+
+bool FollowsLr(const RunContinuation& run, const std::string& field) {
+  return run.min_lr_follows_lr && field == kMinLr;
+}
+
+// Leaves out min_lr if it follows an lr in the list.
+std::vector<RunDifference> ToBeNamed(const RunContinuation& run,
+                                     std::vector<RunDifference> differences) {
+  if (std::ranges::find(differences, kLr, &RunDifference::field) != differences.end()) {
+    std::erase_if(differences, [&](const RunDifference& d) { return FollowsLr(run, d.field); });
+  }
+  return differences;
 }
 
 Error ContinuationError(const RunContinuation& run, std::span<const RunDifference> differences) {
@@ -128,7 +152,8 @@ Error ContinuationError(const RunContinuation& run, std::span<const RunDifferenc
       ". ";
   if (fixed.empty()) {
     for (const std::string& allowed : run.changes) changeable.push_back({allowed, ""});
-    message += "--change " + FieldList(changeable) + " continues with the new values; ";
+    message += "--change " + FieldList(ToBeNamed(run, std::move(changeable))) +
+               " continues with the new values; ";
   } else {
     message += "A run cannot change " + FieldList(fixed) + "; ";
   }
@@ -181,8 +206,9 @@ Status CheckChangeNames(std::span<const Setting> settings, std::span<const std::
   return {};
 }
 
-Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
-                      const std::string& record) {
+Result<std::vector<RunDifference>> CheckContinues(const RunContinuation& run,
+                                                  const CheckpointInfo& kept,
+                                                  const std::string& record) {
   if (kept.recipe.method != run.recipe.method) {
     return Error{run.directory + " holds a run of train " + kept.recipe.method + ", not of train " +
                  run.recipe.method + "; --force starts over and replaces it"};
@@ -205,8 +231,14 @@ Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
   CompareRecipes(run, Member(was, "recipe"), Member(now, "recipe"), has_record, differences);
   CompareSources(Member(was, kData), Member(now, kData), differences);
   CompareTargets(Member(was, kTarget), Member(now, kTarget), differences);
-  std::erase_if(differences, [&](const RunDifference& d) { return MayChange(run, d.field); });
-  return differences.empty() ? Status() : ContinuationError(run, differences);
+  std::vector<RunDifference> allowed, refused;
+  for (RunDifference& d : differences) {
+    const bool follows = FollowsLr(run, d.field) && NamesChange(run, kLr);
+    if (follows) continue;
+    (NamesChange(run, d.field) ? allowed : refused).push_back(std::move(d));
+  }
+  if (!refused.empty()) return ContinuationError(run, refused);
+  return allowed;
 }
 
 }  // namespace foretoken::train

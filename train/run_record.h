@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/run_differences.h"
 #include "checkpoint_file.h"
 #include "recipe.h"
 
@@ -31,13 +32,16 @@ struct RunContinuation {
   const Recipe& recipe;                  // this command's recipe
   std::span<const Setting> settings;     // the method's table
   std::span<const std::string> changes;  // the names given to --change
+  bool min_lr_follows_lr = false;        // a change of lr includes min_lr
 };
 // Checks that the run with checkpoint `kept` may be resumed by a command whose RecordRun returned
 // `record`. For checkpoints of older versions, which have no record, compares only the recipe.
+// Returns the differences, all of which run.changes names; without min_lr if that follows lr.
 // Errors: a run of another method; a run with averaged weights (ema) resumed without, or the
 // reverse; a difference that run.changes does not name. The message lists the differences and the
 // options that resume or restart the run.
-Status CheckContinues(const RunContinuation& run, const CheckpointInfo& kept,
-                      const std::string& record);
+Result<std::vector<RunDifference>> CheckContinues(const RunContinuation& run,
+                                                  const CheckpointInfo& kept,
+                                                  const std::string& record);
 
 }  // namespace foretoken::train

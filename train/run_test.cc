@@ -11,6 +11,7 @@
 #include "dataset.h"
 #include "io/gguf.h"
 #include "method.h"
+#include "recipe_fields.h"
 #include "run_testing.h"
 #include "schedule.h"
 
@@ -26,6 +27,58 @@ TEST(MethodTest, SettingNamesDifferFromFieldNames) {
       EXPECT_EQ(recipe.settings.count(setting.name), 1u) << method->name << " " << setting.name;
     }
   }
+}
+
+// Returns a valid value of a setting that is not its default.
+std::string AnotherValue(const Setting& setting) {
+  const ValueRange& range = setting.range;
+  if (range.kind == ValueRange::Kind::kChoice) {
+    const std::string choices = range.choices;
+    return choices.substr(choices.rfind(' ') + 1);
+  }
+  if (range.kind == ValueRange::Kind::kNumber) return std::to_string((range.low + range.high) / 2);
+  const std::string least = std::to_string(range.least);
+  return least == setting.value ? std::to_string(range.least + 1) : least;
+}
+
+// Returns the names and sizes of the weights that a run trains, or nothing if its settings do not
+// fit each other.
+std::vector<std::string> WeightsOf(const Method& method, TrainOptions options) {
+  EXPECT_TRUE(CompleteSettings(method.settings, options.recipe).ok());
+  const Result<Prepared> prepared = method.prepare(options, torch::kCPU);
+  std::vector<std::string> weights;
+  if (!prepared.ok()) return weights;
+  for (const NamedParameter& p : prepared->task->weights().parameters()) {
+    weights.push_back(p.name);
+    for (const int64_t size : p.value.sizes()) weights.back() += " " + std::to_string(size);
+  }
+  return weights;
+}
+
+// A resumed run that changed such a setting would lose weights, or read those of another shape.
+TEST_F(RunTest, SettingsThatChangeWeightsNeverChange) {
+  MakeTarget(FileType::kF32, /*steps=*/1);
+  int compared = 0;
+  for (const Method* method : AllMethods()) {
+    if (std::string(method->name) == "lm") continue;
+    TrainOptions options = TinyDraftRun(directory_, directory_ + "/" + method->name, method->name);
+    fs::create_directories(options.out);
+    // The target has only two layers.
+    if (FindSetting(method->settings, "layer")) options.recipe.settings["layer"] = "1";
+    const std::vector<std::string> weights = WeightsOf(*method, options);
+    ASSERT_FALSE(weights.empty()) << method->name;
+    for (const Setting& setting : method->settings) {
+      const bool is_text = setting.range.kind == ValueRange::Kind::kText;
+      if (is_text || setting.change == Change::kNever) continue;
+      TrainOptions changed = options;
+      changed.recipe.settings[setting.name] = AnotherValue(setting);
+      const std::vector<std::string> found = WeightsOf(*method, changed);
+      if (found.empty()) continue;
+      EXPECT_EQ(found, weights) << method->name << " " << setting.name;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 40);
 }
 
 TEST(MethodTest, ShippedRecipesAreValid) {

@@ -14,6 +14,7 @@
 #include "answers.h"
 #include "base/bus_error.h"
 #include "base/file_claims.h"
+#include "base/interrupt.h"
 #include "base/json.h"
 #include "base/legible.h"
 #include "base/progress.h"
@@ -31,6 +32,11 @@ namespace foretoken::train {
 namespace {
 
 constexpr int kDone = 0, kFailed = 1, kUsage = 2;
+constexpr int kInterrupted = 130;  // a shell's status of a program that Ctrl-C ended
+
+constexpr char kStatusHelp[] =
+    "Exit status: 0 done, 1 failed, 2 bad usage, 130 training was interrupted and can be "
+    "continued.";
 
 constexpr char kUsageText[] =
     "usage: foretoken train METHOD --out DIR [--recipe FILE] [--data PATH]... [OPTIONS]\n"
@@ -39,14 +45,14 @@ constexpr char kUsageText[] =
     "       foretoken train answers --target MODEL --data PATH... --out FILE.jsonl [OPTIONS]\n"
     "       foretoken train plot RUN... [--out FILE.svg]\n"
     "\n"
-    "To train the best draft for your model that 20 minutes allow:\n"
+    "To train a draft for your model in 20 minutes:\n"
     "  foretoken train hass --target my.gguf --data my.jsonl --out runs/x --budget 20m\n"
     "writes runs/x/draft.gguf and prints its tau: the mean number of tokens per cycle when the\n"
     "target answers held-out questions, greedily, with chains of five. --target may be a GGUF\n"
     "file of any type or a Hugging Face directory.\n"
     "\n"
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
-    "current step.\n"
+    "current step, with exit status 130.\n"
     "\n"
     "  --recipe FILE         JSON with any of the fields below, 'settings' of the method, and\n"
     "                        'data': [{files, weight}]\n"
@@ -117,6 +123,7 @@ void PrintHelp(std::FILE* out) {
     if (m->settings.empty()) continue;
     std::fprintf(out, "\nfields of %s:\n%s", m->name, SettingHelp(m->settings).c_str());
   }
+  std::fprintf(out, "\n%s\n", kStatusHelp);
 }
 
 // Prints what concerns one method: its defaults and settings first.
@@ -136,8 +143,8 @@ void PrintMethodHelp(const Method& method) {
   }
   std::printf(
       "\nfields of every method%s:\n%s\nforetoken train --help describes --data, --change, "
-      "export and the other methods\n",
-      IsDraft(method) ? ", whose defaults above come first" : "", FieldHelp().c_str());
+      "export and the other methods\n\n%s\n",
+      IsDraft(method) ? ", whose defaults above come first" : "", FieldHelp().c_str(), kStatusHelp);
 }
 
 // Makes malloc keep freed memory: every step allocates buffers of equal sizes, and the operating
@@ -309,11 +316,7 @@ Status ParseRun(const Method& method, const std::vector<std::string>& args, Trai
   ChooseType(named, options);
   named.insert(options.changes.begin(), options.changes.end());
   if (!options.force) KeepMachineDefaults(method.defaults, named, options.out, options.recipe);
-  // A min_lr that follows lr need not be named beside it.
-  if (std::ranges::find(options.changes, "lr") != options.changes.end() &&
-      !named.contains("min_lr")) {
-    options.changes.push_back("min_lr");
-  }
+  options.min_lr_follows_lr = !named.contains("min_lr");
   FT_RETURN_IF_ERROR(CompleteSettings(method.settings, options.recipe));
   FT_RETURN_IF_ERROR(CheckInputs(method, options.recipe));
   if (const Status s = CheckRecipe(options.recipe); !s.ok()) {
@@ -328,6 +331,13 @@ int Fail(const Error& error, int status) {
   return status;
 }
 
+// Whether Train ended because of a signal, before the end of the run's schedule.
+bool WasInterrupted(const TrainOptions& options) {
+  if (!InterruptGuard::Requested()) return false;
+  const Result<CheckpointInfo> info = ReadCheckpointInfo(options.out);
+  return info.ok() && ProgressOf(info->recipe, info->state) < 1.0;
+}
+
 int RunMethod(const Method& method, const std::vector<std::string>& args) {
   TrainOptions options;
   options.command = {"foretoken", "train", method.name};
@@ -336,6 +346,7 @@ int RunMethod(const Method& method, const std::vector<std::string>& args) {
   const bool finishes_draft = IsDraft(method) && !IsWorker();
   const int64_t steps_before = finishes_draft ? StepsBefore(options) : -1;
   if (const Status s = Train(options); !s.ok()) return Fail(s.error(), kFailed);
+  if (!IsWorker() && WasInterrupted(options)) return kInterrupted;
   if (!finishes_draft) return kDone;
   const Status s = FinishDraft(method, options, steps_before);
   return s.ok() ? kDone : Fail(s.error(), kFailed);

@@ -20,6 +20,7 @@
 #include "forecast.h"
 #include "optimizer.h"
 #include "packing.h"
+#include "recipe_fields.h"
 #include "run_files.h"
 #include "schedule.h"
 #include "weight_average.h"
@@ -112,6 +113,8 @@ class Trainer {
   }
 
   Status Resume();
+  void TellResumed() const;
+  Status LoadInitialWeights();
   Result<bool> ShouldContinue();
   std::vector<Batch> NextBatches();
   Result<std::vector<Batch>> NextStep(StepResult& r);
@@ -134,6 +137,7 @@ class Trainer {
   Status SavePending(const StepResult& r);
   Status SaveLast();
   void TellEnd() const;
+  Error NothingToLearn() const;
   bool CheckpointDue() const;
   CheckpointInfo Info() const { return {recipe_, state_, options_.begun}; }
   Error NotFinite(int64_t step, const std::string& what, double found) const;
@@ -166,22 +170,40 @@ class Trainer {
 Status Trainer::Resume() {
   if (options_.kept.tokenizer) {
     FT_ASSIGN_OR_RETURN(const CheckpointInfo info, ReadCheckpointInfo(options_.out));
+    state_ = ResumedState(recipe_, info);
+    FT_RETURN_IF_ERROR(CheckTrainsOn(options_, recipe_, state_));
     FT_RETURN_IF_ERROR(LoadCheckpoint(options_.out, task_->weights(), optimizer_, average_));
-    state_ = info.state;
     saved_step_ = state_.step;
-    if (!options_.quiet) {
-      const char* text = CurrentProgress() < 1.0
-                             ? "continuing after step %ld\n"
-                             : "finished before, after %ld steps; --change continues with another "
-                               "length (--change budget, --change steps)\n";
-      std::fprintf(stderr, text, static_cast<long>(state_.step));
-    }
+    if (!options_.quiet) TellResumed();
   } else if (!recipe_.init.empty()) {
-    FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, method_.name_in_draft, task_->weights()));
-    average_.Restart();
+    FT_RETURN_IF_ERROR(LoadInitialWeights());
   }
   if (!workers_.leads()) return {};
   return log_.Open(options_.out, state_.step);
+}
+
+void Trainer::TellResumed() const {
+  const auto step = static_cast<long>(state_.step);
+  if (CurrentProgress() < 1.0) {
+    std::fprintf(stderr, "continuing after step %ld\n", step);
+    return;
+  }
+  const char* field = LengthField(recipe_, state_);
+  std::fprintf(stderr,
+               "finished before, after %ld steps; --change %s with a larger %s trains further\n",
+               step, field, Flag(field).c_str());
+}
+
+Status Trainer::LoadInitialWeights() {
+  std::vector<std::string> left_out;
+  FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, method_.name_in_draft, task_->weights(), &left_out));
+  average_.Restart();
+  if (options_.quiet) return {};
+  for (const std::string& bias : left_out) {
+    std::fprintf(stderr, "%s: its %s is left out, because the model to train has none\n",
+                 recipe_.init.c_str(), bias.c_str());
+  }
+  return {};
 }
 
 // Returns whether training continues. All workers receive the leader's training time, interrupt and
@@ -256,11 +278,18 @@ Result<std::vector<Batch>> Trainer::NextStep(StepResult& r) {
     FT_RETURN_IF_ERROR(workers_.Sum(loss_terms));
     r.tokens = loss_terms[0];
     if (r.tokens > 0.0) return batches;
-    if (state_.sequences - begin > 2 * packer_.sequences_in_epoch()) {
-      return Error{"the training data have no token with a loss for train " + recipe_.method +
-                   " in a whole epoch"};
-    }
+    if (state_.sequences - begin > 2 * packer_.sequences_in_epoch()) return NothingToLearn();
   }
+}
+
+// Returns the error of data that have no token from which the method learns.
+Error Trainer::NothingToLearn() const {
+  std::string data;
+  for (const DataSource& source : recipe_.data) data += source.files + ": ";
+  return Error{data + "no document has a token to learn" +
+               (recipe_.mask_user ? ": a draft learns the answers of conversations, which "
+                                    "foretoken distill writes for questions"
+                                  : "")};
 }
 
 Error Trainer::NotFinite(int64_t step, const std::string& what, double found) const {
@@ -378,11 +407,14 @@ bool Trainer::Plan(int64_t steps) {
   return is_first_forecast;
 }
 
-// Returns the run's progress in units, of which the whole run has kProgressUnits; 0 during a
-// budget's trial, when the length of the run is not known yet.
+// Returns the run's progress in units, of which the whole run has kProgressUnits. With a budget
+// they are units of time, as the schedule's progress would disagree with the time left: it is
+// replanned, and the time that reading the data takes is no part of it.
 int64_t Trainer::ProgressUnits() const {
-  if (recipe_.budget > 0.0 && state_.plan.end == 0) return 0;
-  return static_cast<int64_t>(std::min(CurrentProgress(), 1.0) * kProgressUnits);
+  const double progress = CurrentProgress();
+  const bool is_timed = recipe_.budget > 0.0 && progress < 1.0;
+  const double done = is_timed ? BudgetUsed(recipe_, state_) : progress;
+  return static_cast<int64_t>(std::min(done, 1.0) * kProgressUnits);
 }
 
 Status Trainer::Log(const StepResult& r) {
@@ -485,14 +517,7 @@ void Trainer::TellEnd() const {
 }
 
 Status Trainer::Run() {
-  if (packer_.empty()) {
-    std::string data;
-    for (const DataSource& source : recipe_.data) data += source.files + ": ";
-    return Error{data + "no document has a token to learn" +
-                 (recipe_.mask_user ? ": a draft learns the answers of conversations, which "
-                                      "foretoken distill writes for questions"
-                                    : "")};
-  }
+  if (packer_.empty()) return NothingToLearn();
   packer_.At(0);
   recipe_ = WithSteps(recipe_, packer_.sequences_in_epoch());
   FT_RETURN_IF_ERROR(Resume());

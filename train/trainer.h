@@ -14,8 +14,8 @@ namespace foretoken::train {
 // is written only once its weights are known to give finite results: by the loss and gradients of
 // the next step or, for the last checkpoint, by an evaluation. Errors: an invalid recipe; data, a
 // target or files that cannot be used; a run in options.out that was begun with other settings,
-// unless options.changes names them (run_record.h); results that are not finite, in which case the
-// previous checkpoint is kept.
+// unless options.changes names them (run_record.h) and the run trains further; results that are not
+// finite, in which case the previous checkpoint is kept.
 Status Train(const TrainOptions& options);
 
 }  // namespace foretoken::train

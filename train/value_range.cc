@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number_text.h"
+
 namespace foretoken::train {
 namespace {
 
@@ -158,6 +160,16 @@ Result<double> ParseDuration(const std::string& text) {
   }
   if (text.empty() || at != end) return BadValue("duration", text, "a form such as 95m or 1h30m");
   return total;
+}
+
+std::string DurationText(double seconds) {
+  const double hours = std::floor(seconds / 3600.0), in_hour = seconds - 3600.0 * hours;
+  const double minutes = std::floor(in_hour / 60.0), rest = in_hour - 60.0 * minutes;
+  std::string text;
+  if (hours > 0.0) text += NumberText("%.0fh", hours);
+  if (minutes > 0.0) text += NumberText("%.0fm", minutes);
+  if (rest > 0.0 || text.empty()) text += NumberText("%.6gs", rest);
+  return text;
 }
 
 Result<int64_t> ParseSize(const std::string& text) {

@@ -69,6 +69,8 @@ bool Contains(const ValueRange& range, double value);
 
 // Parses "95m", "1h30m", "40s" or "3600" to seconds. Errors: anything else.
 Result<double> ParseDuration(const std::string& text);
+// The inverse of ParseDuration, to six digits of the seconds: "1h35m", "2m", "40s".
+std::string DurationText(double seconds);
 // Parses "20GiB", "1.5MiB", "64KiB" or "4096" to bytes. Errors: anything else.
 Result<int64_t> ParseSize(const std::string& text);
 

@@ -69,7 +69,10 @@ int DescribeTrain(int argc, char** argv) {
       "\n"
       "Examples:\n"
       "  foretoken train hass --target model.gguf --data chats.jsonl --out runs/x --budget 20m\n"
-      "  foretoken train plot runs/x");
+      "  foretoken train plot runs/x\n"
+      "\n"
+      "Exit status: 0 done, 1 failed, 2 bad usage, 130 training was interrupted and can be\n"
+      "continued.");
   app.allow_extras(access(ModulePath().c_str(), R_OK) == 0);
   TrainPlotArgs args;
   DeclareTrainPlot(*app.add_subcommand("plot", kTrainPlotSummary)->allow_extras(false), &args);

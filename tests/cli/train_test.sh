@@ -48,11 +48,10 @@ while [ $i -lt 60 ]; do
   printf 'document %s says hello\n<|endoftext|>\n' $i
   i=$((i + 1))
 done >"$dir/lm/text.txt"
-train() {
-  "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/run" --device cpu --threads 1 --quiet \
-    --vocab 300 --layers 1 --hidden 32 --ffn 32 --heads 2 --kv-heads 1 --head-dim 16 --length 32 --batch 2 \
-    --warmup 0 --eval-every 0 --heldout 0.1 "$@"
-}
+small="--device cpu --threads 1 --vocab 300 --layers 1 --hidden 32 --ffn 32 --heads 2 --kv-heads 1 --head-dim 16 \
+  --length 32 --batch 2 --warmup 0 --eval-every 0 --heldout 0.1"
+# shellcheck disable=SC2086
+train() { "$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/run" --quiet $small "$@"; }
 for wrong in "--beta1 2" "--heldout -1" "--threads -5" "--device xyz" "--batch 9223372036854775807" \
   "--lr nan" "--lr 1e20" "--clip -1"; do
   # shellcheck disable=SC2086
@@ -92,9 +91,28 @@ expect_status 1 "train on other data" train --steps 2
 expect_text "text.txt has different contents" err "train on other data"
 cmp -s "$dir/lm/run/checkpoint.safetensors" "$dir/kept" || fail "train: a refused run changed the checkpoint"
 expect_status 0 "train on, as told" train --steps 3 --change steps,data
+cp "$dir/lm/run/checkpoint.safetensors" "$dir/kept"
+expect_status 1 "train to fewer steps" train --steps 2 --change steps
+expect_text "has taken 3 steps in .*, and --steps 2 allows no more, so nothing was changed" err "train to fewer steps"
+cmp -s "$dir/lm/run/checkpoint.safetensors" "$dir/kept" || fail "train to fewer steps changed the checkpoint"
 expect_status 1 "train of another shape" train --steps 3 --layers 2
 expect_text "A run cannot change layers" err "train of another shape"
 expect_status 0 "train anew" train --steps 1 --layers 2 --force
+# Ctrl-C keeps what was trained, and its exit status stops what was to follow.
+# shellcheck disable=SC2086
+"$bin" train lm --data "$dir/lm/text.txt" --out "$dir/lm/stopped" $small --steps 1000000 >"$dir/out" 2>"$dir/err" &
+run=$!
+i=0
+while [ ! -s "$dir/lm/stopped/log.jsonl" ] && [ $i -lt 300 ]; do
+  sleep 0.1
+  i=$((i + 1))
+done
+kill -INT "$run"
+wait "$run"
+got=$?
+[ $got -eq 130 ] || fail "train, interrupted: status $got, expected 130: $(cat "$dir/err")"
+expect_text "stopped after step [0-9]*; the checkpoint is saved" err "train, interrupted"
+[ -s "$dir/lm/stopped/checkpoint.safetensors" ] || fail "train, interrupted: no checkpoint"
 dd if=/dev/zero of="$dir/lm/run/checkpoint.safetensors" bs=1 seek=9000 count=8 conv=notrunc 2>/dev/null
 expect_status 1 "export of a damaged checkpoint" "$bin" train export --checkpoint "$dir/lm/run" \
   --out "$dir/lm/model.gguf"
@@ -123,10 +141,14 @@ draft() {
   "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" --out "$dir/lm/hass" --device cpu --threads 1 "$@"
 }
 expect_status 0 "train hass without a recipe" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
-expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s in all on this machine" err "train hass tells what to expect"
+expect_text "^estimate: [0-9]* steps learn [0-9.kM ]* tokens, .* in 3s in all on this machine; learning rate [0-9.e-]*, 128 tokens a step" err "train hass tells what to expect"
 expect_text "^the budget is 3s; for minutes, write --budget 3m" err "train hass with a short budget"
 expect_text "^expect: teacher-forced tau .*, as a recorded hass draft of .* had" err "train hass tells what to expect"
+expect_text "^tau: .*; in parentheses: the share of right guesses at depth" err "train hass explains its progress line"
+expect_text "features.bin: [0-9.]* MiB of the target's results" err "train hass names its cache"
 expect_text "^learned [0-9.kM ]* tokens in [0-9]* steps" err "train hass tells how much it learned"
+expect_text "^  by default:  mkdir -p .*/drafts && cp $dir/lm/hass/draft.gguf .*/drafts/tiny-random-model-hass.gguf\$" err \
+  "train hass tells how to use its draft by default"
 tau=$(sed -n 's/^tau \([0-9.]*\): .*/\1/p' "$dir/err")
 measure=$(sed -n 's/^  tau again: *[^ ]*foretoken //p' "$dir/err")
 fast=$(sed -n 's/^  how fast: *[^ ]*foretoken //p' "$dir/err")
@@ -136,6 +158,7 @@ expect_text "^| hass / chain.* | $tau |" out "bench spec measures the tau of the
 # shellcheck disable=SC2086
 expect_status 0 "the command that tells how fast a draft is" "$bin" $fast --quiet --limit 2
 expect_text "^| auto / .* yes |" out "the draft joins auto"
+expect_text "^| pld+h / .* yes |" out "the draft is compared with copying"
 expect_status 0 "inspect of the run's draft" "$bin" inspect "$dir/lm/hass/draft.gguf" --json
 expect_text "tiny-random-model-hass" out "a draft is called by its target and its method"
 cp "$dir/out" "$dir/lm/draft.json"
@@ -148,15 +171,31 @@ rm "$dir/lm/hass/heldout.jsonl"  # as of a run of an older version
 printf kept >"$dir/lm/hass/draft.gguf"
 expect_status 0 "train hass, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
 expect_text "^tau $tau: " err "a run that is done keeps its tau"
-expect_text "^finished before, after [0-9]* steps; --change" err "a run that is done says so"
+expect_text "^finished before, after [0-9]* steps; --change budget with a larger --budget" err "a run that is done says so"
 [ -s "$dir/lm/hass/heldout.jsonl" ] || fail "a run without held-out questions writes them"
 [ "$(cat "$dir/lm/hass/draft.gguf")" = kept ] || fail "a run that is done replaced a draft"
 expect_status 1 "train hass with another budget" draft --budget 5s --length 64 --batch 2 --eval-sequences 2
-expect_text "budget was 3.0, now 5.0" err "train hass with another budget"
+expect_text "budget was 3s, now 5s" err "train hass with another budget"
 expect_status 1 "train hass at another rate" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 --lr 0.0003
-expect_text "lr was .*, now 0.0003.* --change " err "train hass at another rate"
-expect_status 0 "train hass at another rate, as told" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 \
+expect_text "lr was .*, now 0.0003.* --change lr continues" err "train hass at another rate"
+cp "$dir/lm/hass/checkpoint.safetensors" "$dir/kept"
+expect_status 1 "train hass at another rate, when it is done" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 \
   --lr 0.0003 --change lr
+expect_text "and --budget 3s allows no more, so nothing was changed; --change lr,budget with a larger --budget" err \
+  "train hass at another rate, when it is done"
+expect_status 1 "train hass without its bias" draft --budget 3s --length 64 --batch 2 --eval-sequences 2 --fc-bias 0
+expect_text "fc_bias was 1, now 0. A run cannot change fc_bias" err "train hass without its bias"
+expect_status 2 "train hass without its bias, as told" draft --budget 10s --fc-bias 0 --change fc-bias
+expect_text "'fc_bias', which a run cannot change" err "train hass without its bias, as told"
+cmp -s "$dir/lm/hass/checkpoint.safetensors" "$dir/kept" || fail "train hass: a refused command changed the checkpoint"
+expect_status 0 "train hass for longer" draft --budget 10s --length 64 --batch 2 --eval-sequences 2 --change budget
+expect_text "^continuing after step" err "train hass for longer"
+expect_text "^estimate: .* in 10s in all" err "train hass for longer"
+expect_text "^learned [0-9.kM ]* tokens in [0-9]* steps" err "train hass for longer"
+expect_text "^tau [0-9.]*: " err "train hass for longer measures its draft"
+[ "$(head -c 4 "$dir/lm/hass/draft.gguf")" = GGUF ] || fail "train hass for longer did not replace its draft"
+expect_status 1 "train hass for as long as at first" draft --budget 3s --length 64 --batch 2 --eval-sequences 2
+expect_text "budget was 10s, now 3s" err "train hass for as long as at first"
 expect_status 0 "train on files in place of a recipe's data" "$bin" train hass --target "$model" --recipe "$(dirname "$0")/../../recipes/hass.json" \
   --data "$dir/lm/my.jsonl" --out "$dir/lm/recipe" --device cpu --threads 1 --quiet --steps 2 --length 64 --eval-every 0
 [ ! -s "$dir/err" ] || fail "train --quiet: $(cat "$dir/err")"
@@ -169,6 +208,10 @@ expect_status 0 "train where a run was killed" "$bin" train hass --target "$mode
 expect_status 1 "train on a model file" "$bin" train hass --target "$model" --data "$model" --out "$dir/lm/binary"
 expect_text "is not text: byte [0-9]* is 0" err "train on a model file"
 [ ! -e "$dir/lm/binary" ] || fail "a run that fails before its first step leaves its folder"
+printf '{"prompt": "Say %s"}\n' one two three four five >"$dir/lm/asked.jsonl"
+expect_status 1 "train on questions alone" "$bin" train hass --target "$model" --data "$dir/lm/asked.jsonl" \
+  --out "$dir/lm/asked" --device cpu --threads 1 --heldout 0
+expect_text "asked.jsonl: no document has a token to learn: .* foretoken distill" err "train on questions alone"
 expect_status 1 "train on a file that is missing" "$bin" train hass --target "$model" --data "$dir/none.jsonl" --out "$dir/lm/binary"
 expect_text "none.jsonl: does not exist" err "train on a file that is missing"
 expect_status 2 "train without data" "$bin" train hass --target "$model" --out "$dir/lm/binary"
@@ -180,6 +223,7 @@ expect_status 2 "train -m" "$bin" train hass -m "$model" --data "$dir/lm/my.json
 expect_text "named by --target" err "train -m"
 expect_status 0 "train hass --help" "$bin" train hass --help
 expect_text "fields of hass" out "train hass --help"
+expect_text "^Exit status: .*, 130 training was interrupted" out "train hass --help"
 ! grep -q "fields of medusa" "$dir/out" || fail "train hass --help shows another method's fields"
 expect_status 2 "train with two budgets" draft --budget 5s --time-budget 5s
 expect_text "budget and time_budget are both set" err "train with two budgets"
@@ -200,6 +244,19 @@ expect_status 1 "train export of medusa for a server" "$bin" train export --chec
 expect_text "is a draft of medusa, expected one that --layout exports: eagle, hass" err "train export of medusa for a server"
 expect_status 1 "train export for no server" "$bin" train export --checkpoint "$dir/lm/hass" --out "$dir/lm/served" --layout tgi
 expect_text "layout is 'tgi', expected for drafts of hass: " err "train export for no server"
+expect_status 1 "train export of a bias for vllm" "$bin" train export --checkpoint "$dir/lm/hass" \
+  --out "$dir/lm/served" --layout vllm
+expect_text "lm/hass/checkpoint.safetensors: tensor 'fc.bias' is not zero" err "train export of a bias for vllm"
+expect_text "foretoken train hass --target .* --fc-bias 0 --init $dir/lm/hass --lr [0-9.e-]* --budget" err \
+  "train export of a bias for vllm"
 [ ! -e "$dir/lm/served" ] || fail "train export makes a folder for nothing"
+expect_status 0 "train hass further without a bias" "$bin" train hass --target "$model" --data "$dir/lm/my.jsonl" \
+  --fc-bias 0 --init "$dir/lm/hass" --out "$dir/lm/unbiased" --device cpu --threads 1 --steps 1 --length 64 --batch 2 \
+  --eval-every 0 --heldout 0
+expect_text "lm/hass: its fc.bias is left out" err "train hass further without a bias"
+expect_status 0 "train export without a bias for vllm" "$bin" train export --checkpoint "$dir/lm/unbiased" \
+  --out "$dir/lm/served" --layout vllm
+[ -s "$dir/lm/served/model.safetensors" ] || fail "train export for vllm writes no tensors"
+[ "$(ls -A "$dir/lm/served" | wc -l)" = 2 ] || fail "train export for vllm: $(ls -A "$dir/lm/served")"
 
 finish

@@ -266,7 +266,8 @@ constexpr std::array<Setting, 18> Settings(const char* passes, const char* topk_
       {"start", "random", OneOf("random feature layer"),
        "feature: fc passes the feature on, and the layer adds nothing to it yet; layer: in "
        "addition, the layer's other weights are those of the target's last layer"},
-      {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)"},
+      {"fc_bias", "1", Whole(0, 1), "0: no bias in fc, as vLLM expects (docs/serve_elsewhere.md)",
+       Change::kNever},
       {"eval_steps", "5", Whole(1, 16), "draft steps evaluated on held-out text", Change::kFree},
   }};
 }

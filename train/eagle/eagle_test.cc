@@ -191,6 +191,38 @@ TEST_F(RunTest, HassCanBeginWithADraftFile) {
             std::string::npos);
 }
 
+// A run without a bias of fc may begin with a draft that has one, and says that it is left out.
+TEST_F(RunTest, HassWithoutABiasBeginsWithADraftThatHasOne) {
+  MakeTarget(FileType::kQ8_0, /*steps=*/20);
+  TrainOptions first = TinyDraftRun(directory_, directory_ + "/first", "hass");
+  first.recipe.steps = 8;
+  const auto file = TrainDraft(first).file;
+  ASSERT_NE(file, nullptr);
+  ASSERT_TRUE(file->Has("fc.bias"));
+  for (const std::string& init : {first.out, first.out + "/draft.gguf"}) {
+    SCOPED_TRACE(init);
+    TrainOptions run = TinyDraftRun(directory_, directory_ + "/second", "hass");
+    run.recipe.settings["fc_bias"] = "0";
+    run.recipe.init = init;
+    run.recipe.steps = 1;
+    run.recipe.lr = run.recipe.min_lr = 0.0;  // the weights stay as loaded
+    run.force = true;
+    run.quiet = false;
+    testing::internal::CaptureStderr();
+    const Status trained = Train(run);
+    const std::string messages = testing::internal::GetCapturedStderr();
+    ASSERT_TRUE(trained.ok()) << trained.error().message;
+    EXPECT_NE(messages.find(init + ": its fc.bias is left out"), std::string::npos) << messages;
+    const auto before = SafetensorsFile::Open(CheckpointPath(first.out));
+    const auto after = SafetensorsFile::Open(CheckpointPath(run.out));
+    ASSERT_TRUE(before.ok() && after.ok());
+    EXPECT_EQ(after->Find("fc.bias"), nullptr);
+    const std::string norm = "layers.0.post_attention_layernorm.weight";  // F32 in the draft file
+    const auto a = before->Find(norm)->bytes, b = after->Find(norm)->bytes;
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
 // With a learning rate of 0, the averages equal the weights read from `init`, not the random
 // weights that these replaced.
 TEST_F(RunTest, AveragesBeginWithInitWeights) {
