@@ -278,8 +278,8 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   };
   const Recipe hass = filled(FindMethod("hass")->defaults, {});
   EXPECT_EQ(hass.name, "foretoken-lm-hass");  // the target has the default name
-  EXPECT_DOUBLE_EQ(hass.lr, 0.00099);         // 0.003 * (128 / 2048)^0.4
-  EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.00099);
+  EXPECT_DOUBLE_EQ(hass.lr, 0.00049);         // 0.0015 * (128 / 2048)^0.4
+  EXPECT_DOUBLE_EQ(hass.min_lr, 0.02 * 0.00049);
   EXPECT_DOUBLE_EQ(hass.weight_decay, 0.0);
   EXPECT_TRUE(hass.mask_user);
   EXPECT_EQ(hass.steps, 12'000);
@@ -301,7 +301,7 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   EXPECT_DOUBLE_EQ(named.heldout, 0.005);
 
   const Recipe gpu = filled(FindMethod("hass")->defaults, {}, /*on_gpu=*/true);
-  EXPECT_DOUBLE_EQ(gpu.lr, 0.003);
+  EXPECT_DOUBLE_EQ(gpu.lr, 0.0015);
   EXPECT_EQ(gpu.steps, 2000);
   EXPECT_EQ(gpu.length * gpu.batch, 2048);
   EXPECT_EQ(gpu.target_length, 0);
@@ -311,7 +311,7 @@ TEST_F(RunTest, UnnamedFieldsGetTheMethodsDefaults) {
   // Four sequences of 1,024 tokens a step: the recipe's own values.
   const Recipe large = filled(FindMethod("hass")->defaults, {"length", "batch"});
   EXPECT_EQ(large.length * large.batch, 4096);
-  EXPECT_DOUBLE_EQ(large.lr, 0.003);
+  EXPECT_DOUBLE_EQ(large.lr, 0.0015);
   EXPECT_EQ(large.steps, 12'000 * 128 / 4096);
   EXPECT_EQ(large.target_length, 0);
   EXPECT_EQ(large.eval_sequences, 16);

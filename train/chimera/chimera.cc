@@ -144,6 +144,6 @@ const Method kMethod_chimera = {
     kSettings,
     &PrepareTask<ChimeraTask>,
     &Export,
-    {.rate = 0.003, .settings = {{{"shared_output", "1"}}}, .scored = kScoredTokens}};
+    {.rate = 0.0015, .settings = {{{"shared_output", "1"}}}, .scored = kScoredTokens}};
 
 }  // namespace foretoken::train

@@ -283,7 +283,7 @@ const Method kMethod_eagle = {
     kEagle,
     &PrepareTask<EagleTask>,
     &Export,
-    {.rate = 0.003, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
+    {.rate = 0.0015, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
     &EagleSpec::OwnName};
 const Method kMethod_hass = {
     EagleSpec::kHassMethod.data(),
@@ -291,7 +291,7 @@ const Method kMethod_hass = {
     kHass,
     &PrepareTask<EagleTask>,
     &Export,
-    {.rate = 0.003, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
+    {.rate = 0.0015, .settings = {{{"start", "feature"}}}, .scored = kScoredTokens},
     &EagleSpec::OwnName};
 
 }  // namespace foretoken::train

@@ -129,7 +129,7 @@ const Method kMethod_hydra = {
     kSettings,
     &PrepareTask<HydraTask>,
     &Export,
-    {.rate = 0.003, .settings = {{{"shared_output", "1"}}}, .scored = kScoredTokens},
+    {.rate = 0.0015, .settings = {{{"shared_output", "1"}}}, .scored = kScoredTokens},
     &HydraSpec::NameInDraft};
 
 }  // namespace foretoken::train
