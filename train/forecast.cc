@@ -30,7 +30,8 @@ constexpr RecordedPoint kRecorded[] = {
 constexpr char kTauMeaning[] =
     "\ntau: tokens that a pass of the target yields; teacher-forced, on the text of the data, it "
     "is higher than in the target's own answers; in parentheses: the share of right guesses at "
-    "depth 1, 2, ...";
+    "depth 1, 2, ...\n"
+    "loss: a sum of the method's own; compare it only with that of the same method and settings";
 
 // The forecast says when the recorded run reached this tau, if that is beyond the forecast.
 constexpr double kUsefulTau = 2.0;

@@ -92,8 +92,9 @@ Json RecipeRecord(const Recipe& recipe);
 // out of range; the message names the field as a flag.
 Status SetField(const std::string& name, const std::string& value, Recipe& recipe);
 bool IsFlag(const std::string& name);  // a field that takes no value on the command line
-// Return help texts, a line for each field or setting: flag, meaning, default.
-std::string FieldHelp();
+// Return help texts, a line for each field or setting: flag, meaning, default. `of_draft`: without
+// the fields of a language model's shape and tokenizer.
+std::string FieldHelp(bool of_draft);
 std::string SettingHelp(std::span<const Setting> table);
 // Checks the settings read from the recipe file `origin`. Errors: those of CompleteSettings; the
 // message begins with the file's name.

@@ -115,6 +115,12 @@ std::string HelpLine(const char* name, const char* help) {
   return line + help;
 }
 
+// Whether a field is about the model or the tokenizer that `lm` trains; a draft has its target's.
+bool IsOfLanguageModel(const Field& field) {
+  static const Field *const first = FindField("vocab"), *const last = FindField("tokenizer_mib");
+  return first <= &field && &field <= last;
+}
+
 Status CheckField(const Field& field, const Recipe& r) {
   bool is_in_range = true;
   if (const auto* integer = std::get_if<int64_t Recipe::*>(&field.member)) {
@@ -182,10 +188,11 @@ bool IsFlag(const std::string& name) {
   return field != nullptr && std::holds_alternative<bool Recipe::*>(field->member);
 }
 
-std::string FieldHelp() {
+std::string FieldHelp(bool of_draft) {
   const Json defaults = RecipeToJson(Recipe());
   std::string help;
   for (const Field& field : kFields) {
+    if (of_draft && IsOfLanguageModel(field)) continue;
     help += HelpLine(field.name, field.help);
     help += " [";
     help += JsonText(defaults[field.name]);

@@ -54,13 +54,16 @@ constexpr char kUsageText[] =
     "Running the same command again continues from the checkpoint in DIR; Ctrl-C stops after the\n"
     "current step, with exit status 130.\n"
     "\n"
-    "  --recipe FILE         JSON with any of the fields below, 'settings' of the method, and\n"
-    "                        'data': [{files, weight}]\n"
+    "  --target MODEL        the model to draft for\n"
     "  --data PATH           training data: *.jsonl with conversations (ShareGPT, or messages as\n"
     "                        OpenAI's), or text with <|endoftext|> lines; a file, directory\n"
     "                        or glob. If the recipe names data: the directory that holds them,\n"
     "                        or files to use instead\n"
     "  --out DIR             checkpoint, tokenizer and logs (log.jsonl, TensorBoard events)\n"
+    "  --budget TIME         time of the whole run, e.g. 80m, for which its steps are planned\n"
+    "  --recipe FILE         JSON with any of a method's fields, its 'settings', and 'data':\n"
+    "                        [{files, weight}]\n"
+    "  --FIELD VALUE         any field of the method (foretoken train METHOD --help)\n"
     "  --no-FIELD            turns off a switch that is on by default, as in --no-mask-user\n"
     "  --change FIELDS       continue although these fields (lr,steps), data or target differ\n"
     "                        from those that the run in DIR was started with\n"
@@ -110,20 +113,10 @@ bool IsDraft(const Method& method) { return method.defaults.rate != 0.0; }
 void PrintHelp(std::FILE* out) {
   std::fputs(kUsageText, out);
   for (const Method* m : AllMethods()) std::fprintf(out, "  %-22s%s\n", m->name, m->about);
-  std::fprintf(out,
-               "\nfields of every method, with the defaults of lm (a drafter's shape is its "
-               "target's; foretoken train METHOD --help tells a method's defaults):\n%s\n"
-               "defaults of drafts, where they differ:\n%s",
-               FieldHelp().c_str(), DraftDefaultsHelp().c_str());
-  for (const Method* m : AllMethods()) {
-    if (!IsDraft(*m)) continue;
-    std::fprintf(out, "  %-22s%s\n", m->name, DescribeDefaults(m->defaults).c_str());
-  }
-  for (const Method* m : AllMethods()) {
-    if (m->settings.empty()) continue;
-    std::fprintf(out, "\nfields of %s:\n%s", m->name, SettingHelp(m->settings).c_str());
-  }
-  std::fprintf(out, "\n%s\n", kStatusHelp);
+  std::fprintf(
+      out,
+      "\nforetoken train METHOD --help lists the fields of a method and their defaults\n\n%s\n",
+      kStatusHelp);
 }
 
 // Prints what concerns one method: its defaults and settings first.
@@ -142,9 +135,11 @@ void PrintMethodHelp(const Method& method) {
     std::printf("\nfields of %s:\n%s", name, SettingHelp(method.settings).c_str());
   }
   std::printf(
-      "\nfields of every method%s:\n%s\nforetoken train --help describes --data, --change, "
-      "export and the other methods\n\n%s\n",
-      IsDraft(method) ? ", whose defaults above come first" : "", FieldHelp().c_str(), kStatusHelp);
+      "\nfields of %s:\n%s\nforetoken train --help describes --data, --change, export and the "
+      "other methods\n\n%s\n",
+      IsDraft(method) ? "every draft; 'defaults' above come before those in brackets"
+                      : "every method",
+      FieldHelp(IsDraft(method)).c_str(), kStatusHelp);
 }
 
 // Makes malloc keep freed memory: every step allocates buffers of equal sizes, and the operating
