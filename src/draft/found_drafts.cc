@@ -142,7 +142,11 @@ std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokeniz
                                    std::vector<std::string>* notes) {
   std::vector<FoundDraft> found;
   if (target_path.empty() || tokenizer == nullptr) return found;
-  const std::vector<std::string> files = FilesIn(DraftFolderOf(target_path));
+  const std::string folder = DraftFolderOf(target_path);
+  if (std::error_code fault; notes != nullptr && fs::is_regular_file(folder, fault)) {
+    notes->push_back(folder + " is a file; drafts are looked for in a folder of this name");
+  }
+  const std::vector<std::string> files = FilesIn(folder);
   if (files.empty()) return found;
   const DraftSearch search(target, *tokenizer);
   for (const std::string& path : files) {

@@ -23,9 +23,10 @@ std::string DraftFolderOf(const std::string& target_path);
 // The .gguf files in DraftFolderOf(target_path) that are drafts made for this target, or models
 // with its vocabulary. Those with the highest tau come first. Drafts without follow, in the order
 // of drafters.def, and those of one drafter by name. Files for other targets are skipped silently.
-// For a file that names this target but cannot be used, a sentence is added to `notes`, which may
-// be null. The result is empty if `target_path` is empty or `tokenizer` is null. REQUIRES: `target`
-// and `tokenizer` come from the file `target_path`, if there is one.
+// For a file that names this target but cannot be used, and for a folder that is a file, a sentence
+// is added to `notes`, which may be null. The result is empty if `target_path` is empty or
+// `tokenizer` is null. REQUIRES: `target` and `tokenizer` come from the file `target_path`, if
+// there is one.
 std::vector<FoundDraft> FindDrafts(const Model& target, const Tokenizer* tokenizer,
                                    const std::string& target_path,
                                    std::vector<std::string>* notes = nullptr);

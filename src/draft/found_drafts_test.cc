@@ -127,6 +127,15 @@ TEST_F(FoundDraftsTest, FilesForOtherTargetsAreSkippedSilently) {
   EXPECT_THAT(notes_, IsEmpty());
 }
 
+TEST_F(FoundDraftsTest, AFileInPlaceOfTheFolderIsReported) {
+  fs::remove_all(drafts());
+  std::ofstream(drafts()) << "a draft, copied to the folder's name";
+  for (const char* drafter : {"auto", "hass"}) {
+    Complaint(drafter);
+    EXPECT_THAT(notes_, ElementsAre(StartsWith(drafts() + " is a file; drafts are looked for")));
+  }
+}
+
 // Damaged files for this target are skipped, and notes name them.
 TEST_F(FoundDraftsTest, DamagedFilesForThisTargetAreReported) {
   const std::string draft = Make("hass", "draft"), twin = Make("draft-model", "twin");

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <set>
 #include <string_view>
 
 #include "base/json.h"
 #include "base/legible.h"
-#include "base/warning.h"
-#include "draft/found_drafts.h"
 
 namespace foretoken {
 namespace {
@@ -53,33 +50,10 @@ void SayOnce(const std::string& sentence) {
   std::fprintf(stderr, "foretoken: %s\n", Legible(sentence).c_str());
 }
 
-// Whether the drafter is `auto`, alone or joined, and no option names its draft, so that it looks
-// for one beside the model.
-bool LooksForDraft(const DraftArgs& args) {
-  const auto joins_drafts = [](std::string_view name) {
-    const auto entry = std::ranges::find(AllDrafters(), name, &DrafterEntry::name);
-    return entry != AllDrafters().end() && entry->joins_drafts;
-  };
-  const auto is_file = [](const auto& option) { return NamesFile(option.first); };
-  const std::vector<std::string_view> drafters = SplitDrafters(args.drafter);
-  return std::ranges::any_of(drafters, joins_drafts) && std::ranges::none_of(args.options, is_file);
-}
-
-// Warns if `folder`, in which drafts are looked for, is a file: a draft that was copied to this
-// name is not found.
-void WarnIfFile(const std::string& folder) {
-  std::error_code fault;
-  if (!std::filesystem::is_regular_file(folder, fault)) return;
-  Warn(folder +
-       " is a file; drafts are looked for in a folder of this name (--draft or --draft-model names "
-       "a file)");
-}
-
 // Returns null for the drafter "none".
 Result<std::unique_ptr<Drafter>> DrafterFor(const LoadedModel& loaded, const DraftArgs& args,
                                             int capacity) {
   if (args.drafter == "none") return std::unique_ptr<Drafter>();
-  if (LooksForDraft(args)) WarnIfFile(DraftFolderOf(loaded.file->path()));
   const Json options = ObjectOf(args.options);
   std::vector<std::string> notes;
   std::string choice;

@@ -309,9 +309,9 @@ mkdir -p "$dir/misplaced"
 cp "$model" "$dir/misplaced/model.gguf"
 cp "$model" "$dir/misplaced/drafts"
 expect_status 0 "a draft named drafts" "$bin" generate -m "$dir/misplaced/model.gguf" -t 1 --ignore-eos -p hello -n 4 -q
-expect_text "^foretoken: warning: $dir/misplaced/drafts is a file; drafts are looked for in a folder of this name (--draft" err \
+expect_text "^foretoken: $dir/misplaced/drafts is a file; drafts are looked for in a folder of this name$" err \
   "a draft named drafts"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "a draft named drafts: more than a warning: $(cat "$dir/err")"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "a draft named drafts: more than a note: $(cat "$dir/err")"
 cp "$model" "$dir/own/drafts/b.gguf"
 expect_status 0 "auto with two" "$bin" generate -m "$dir/own/model.gguf" -t 1 --ignore-eos -p hello -n 4
 expect_text "auto uses $dir/own/drafts/a.gguf (draft-model), of 2 drafts" err "auto with two says which"
