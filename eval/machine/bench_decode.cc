@@ -220,6 +220,7 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
   std::printf(
       "                                                   undisturbed passes only\n"
       "context  rows        ms   ratio  times the limit       ms  times the limit  passes\n");
+  size_t undisturbed_passes = 0;
   for (const Point& p : outcome.curve) {
     const Sample all = Medians(p.passes);
     std::printf("%7d %5d %9.2f %7.2f %16.2f", p.context, p.rows, all.seconds * 1e3,
@@ -232,6 +233,10 @@ void Print(const BenchOptions& options, const BenchModel& subject, const Outcome
       std::printf(" %8s %16s", "-", "-");
     }
     std::printf("  %zu of %zu\n", undisturbed.size(), p.passes.size());
+    undisturbed_passes += undisturbed.size();
+  }
+  if (undisturbed_passes == 0) {
+    std::puts("no pass was undisturbed: other programs used the machine, and ratios may be wrong");
   }
 }
 
