@@ -82,6 +82,15 @@ class ContinuationTest : public RunTest {
     return changed;
   }
 
+  // A draft of two steps for a new target.
+  TrainOptions TrainedHass() {
+    MakeTarget(FileType::kF32, /*steps=*/2);
+    TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
+    draft.recipe.steps = 2;
+    EXPECT_EQ(ErrorOf(draft), "none");
+    return draft;
+  }
+
   static constexpr const char* kFiles[] = {"/checkpoint.safetensors", "/tokenizer_data.json",
                                            "/corpus.bin", "/log.jsonl"};
   TrainOptions run_;
@@ -166,10 +175,7 @@ TEST_F(ContinuationTest, MinLrFollowsLr) {
 // A checkpoint of a draft with a bias is not resumed without the bias, not even if it is of a
 // version that did not record the setting.
 TEST_F(ContinuationTest, WeightsAreNotDropped) {
-  MakeTarget(FileType::kF32, /*steps=*/2);
-  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
-  draft.recipe.steps = 2;
-  EXPECT_EQ(ErrorOf(draft), "none");
+  TrainOptions draft = TrainedHass();
   const std::string checkpoint = BytesOf(CheckpointPath(draft.out));
   TrainOptions without_bias = draft;
   without_bias.recipe.settings["fc_bias"] = "0";
@@ -245,10 +251,7 @@ TEST_F(ContinuationTest, ForceStartsOver) {
 
 // Resuming with another target is an error that says what differs.
 TEST_F(ContinuationTest, ChangedTargetIsRefused) {
-  MakeTarget(FileType::kF32, /*steps=*/2);
-  TrainOptions draft = TinyDraftRun(directory_, directory_ + "/hass", "hass");
-  draft.recipe.steps = 2;
-  EXPECT_EQ(ErrorOf(draft), "none");
+  TrainOptions draft = TrainedHass();
   const std::string checkpoint = BytesOf(CheckpointPath(draft.out));
   fs::remove_all(directory_ + "/target_run");
   MakeTarget(FileType::kF32, /*steps=*/3);
