@@ -111,19 +111,6 @@ Result<std::vector<std::string>> CopyDraft(const std::string& path, NameInDraft 
                        [&](const std::string& name) { return file->Has(name_in_draft(name)); });
 }
 
-// Copies the weights of any source that LoadWeights reads. Returns the biases that are left out.
-Result<std::vector<std::string>> CopyFrom(const std::string& from, NameInDraft name_in_draft,
-                                          WeightSet& weights) {
-  const bool is_run = std::filesystem::is_directory(from);
-  if (!is_run && from.ends_with(".gguf")) return CopyDraft(from, name_in_draft, weights);
-  if (!is_run && !from.ends_with(".safetensors")) {
-    return CopyWeights(TorchFile::Open(from), weights);
-  }
-  const std::string path = is_run ? CheckpointPath(from) : from;
-  FT_RETURN_IF_ERROR(CheckSafetensors(path));
-  return CopyWeights(SafetensorsFile::Open(path), weights);
-}
-
 }  // namespace
 
 Status SaveCheckpoint(const std::string& directory, const CheckpointInfo& info,
@@ -163,11 +150,16 @@ Status LoadCheckpoint(const std::string& directory, WeightSet& weights, Optimize
   return {};
 }
 
-Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights,
-                   std::vector<std::string>* left_out) {
-  FT_ASSIGN_OR_RETURN(std::vector<std::string> biases, CopyFrom(from, name_in_draft, weights));
-  if (left_out != nullptr) *left_out = std::move(biases);
-  return {};
+Result<std::vector<std::string>> LoadWeights(const std::string& from, NameInDraft name_in_draft,
+                                             WeightSet& weights) {
+  const bool is_run = std::filesystem::is_directory(from);
+  if (!is_run && from.ends_with(".gguf")) return CopyDraft(from, name_in_draft, weights);
+  if (!is_run && !from.ends_with(".safetensors")) {
+    return CopyWeights(TorchFile::Open(from), weights);
+  }
+  const std::string path = is_run ? CheckpointPath(from) : from;
+  FT_RETURN_IF_ERROR(CheckSafetensors(path));
+  return CopyWeights(SafetensorsFile::Open(path), weights);
 }
 
 }  // namespace foretoken::train

@@ -31,10 +31,10 @@ using NameInDraft = std::string (*)(std::string_view published);
 // Initialises the weights from `from`, which is a run's directory, a file with the published tensor
 // names (.safetensors, or a file that torch.save wrote), or a draft file (.gguf). A draft file's
 // tensors are found by `name_in_draft` and dequantised. Other tensors of the source are ignored.
-// `left_out`, unless it is null, receives the published names of its biases of modules that have
-// none here. Errors: a tensor that is missing or has the wrong shape; values that are not finite or
-// not floats; a draft file if `name_in_draft` is null.
-Status LoadWeights(const std::string& from, NameInDraft name_in_draft, WeightSet& weights,
-                   std::vector<std::string>* left_out = nullptr);
+// Returns the published names of its biases of modules that have none here. Errors: a tensor that
+// is missing or has the wrong shape; values that are not finite or not floats; a draft file if
+// `name_in_draft` is null.
+Result<std::vector<std::string>> LoadWeights(const std::string& from, NameInDraft name_in_draft,
+                                             WeightSet& weights);
 
 }  // namespace foretoken::train

@@ -195,8 +195,8 @@ void Trainer::TellResumed() const {
 }
 
 Status Trainer::LoadInitialWeights() {
-  std::vector<std::string> left_out;
-  FT_RETURN_IF_ERROR(LoadWeights(recipe_.init, method_.name_in_draft, task_->weights(), &left_out));
+  FT_ASSIGN_OR_RETURN(const std::vector<std::string> left_out,
+                      LoadWeights(recipe_.init, method_.name_in_draft, task_->weights()));
   average_.Restart();
   if (options_.quiet) return {};
   for (const std::string& bias : left_out) {

@@ -139,7 +139,7 @@ TEST(EagleTest, LoadsPublishedWeights) {
   const auto published = SafetensorsFile::Open(folder + "eagle/model.safetensors");
   ASSERT_TRUE(published.ok());
   EagleModule module(SmallShape(), WeightOptions{});
-  const Status read = LoadWeights(folder + "eagle/model.safetensors", nullptr, module.weights());
+  const auto read = LoadWeights(folder + "eagle/model.safetensors", nullptr, module.weights());
   ASSERT_TRUE(read.ok()) << read.error().message;
   int compared = 0;
   for (const NamedParameter& p : module.weights().parameters()) {
@@ -154,13 +154,13 @@ TEST(EagleTest, LoadsPublishedWeights) {
     ++compared;
   }
   EXPECT_EQ(compared, 9);
-  const Status from_bin =
+  const auto from_bin =
       LoadWeights(folder + "eagle-bin/pytorch_model.bin", nullptr, module.weights());
   ASSERT_TRUE(from_bin.ok()) << from_bin.error().message;
   const auto* fc = published->Find("fc.weight")->bytes.data();
   const Tensor fc_from_bin = module.weights().parameters()[0].value;
   EXPECT_NE(std::memcmp(fc_from_bin.data_ptr<float>(), fc, fc_from_bin.nbytes()), 0);
-  const Status medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", nullptr, module.weights());
+  const auto medusa = LoadWeights(folder + "medusa/medusa_lm_head.pt", nullptr, module.weights());
   ASSERT_FALSE(medusa.ok());
   EXPECT_NE(medusa.error().message.find("no tensor 'fc.weight'"), std::string::npos);
 }
